@@ -1,0 +1,6 @@
+export { type EventuallyOptions, eventually, freePort } from '@tollgate/process'
+export * from './nats.ts'
+export * from './postgres.ts'
+export * from './service.ts'
+export * from './stack.ts'
+export * from './tcp-proxy.ts'

@@ -1,0 +1,62 @@
+import type { Group } from './groups.ts'
+import { root } from './tools.ts'
+
+export interface Outcome {
+  passed: number
+  failed: number
+}
+
+/** A run that hangs is a failure, not a wait. */
+const GROUP_TIMEOUT_MS = 10 * 60_000
+/** Bun's five seconds are short for a busy machine of two cores. Tests that need longer say so themselves. */
+const TEST_TIMEOUT_MS = 20_000
+
+/** The checks count as one test. */
+export async function runCheck(env: Record<string, string>): Promise<Outcome> {
+  const { code } = await run([process.execPath, 'infra/check/index.ts'], env)
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }
+}
+
+export async function runGroup({ name, files, workers }: Group, env: Record<string, string>): Promise<Outcome> {
+  console.log(`\n${name}: ${files.length} files`)
+  const paths = files.map(file => `./${file}`)
+  const parallel = workers > 1 ? [`--parallel=${workers}`] : ['--isolate']
+  const { code, output } = await run(
+    [process.execPath, 'test', `--timeout=${TEST_TIMEOUT_MS}`, ...parallel, ...paths],
+    env,
+  )
+  return countOutcome(output, code)
+}
+
+/**
+ * Counts from what `bun test` printed last. A run that ended badly without saying what failed (it crashed, or a file could
+ * not be read) has failed once.
+ */
+export function countOutcome(output: string, code: number): Outcome {
+  const last = (word: string) => Number([...output.matchAll(new RegExp(`^ *(\\d+) ${word}$`, 'gm'))].at(-1)?.[1] ?? 0)
+  const failed = last('fail')
+  return { passed: last('pass'), failed: code !== 0 && failed === 0 ? 1 : failed }
+}
+
+/** Shows the output as it comes, and keeps it. */
+async function run(command: string[], env: Record<string, string>): Promise<{ code: number; output: string }> {
+  const child = Bun.spawn(command, {
+    cwd: root,
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    timeout: GROUP_TIMEOUT_MS,
+    killSignal: 'SIGKILL',
+  })
+  let output = ''
+  const show = async (stream: ReadableStream<Uint8Array>, to: NodeJS.WriteStream) => {
+    const decoder = new TextDecoder()
+    for await (const bytes of stream) {
+      to.write(bytes)
+      output += decoder.decode(bytes, { stream: true })
+    }
+  }
+  await Promise.all([show(child.stdout, process.stdout), show(child.stderr, process.stderr)])
+  return { code: await child.exited, output }
+}
