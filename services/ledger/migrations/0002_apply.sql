@@ -1,0 +1,365 @@
+-- The next start of a cap's window: midnight UTC; weeks begin on Monday.
+create function next_reset(p_window cap_window, p_at timestamptz) returns timestamptz
+language sql stable set search_path = ledger, pg_temp as $$
+  select case p_window
+    when 'none' then 'infinity'::timestamptz
+    when 'daily' then (date_trunc('day', p_at at time zone 'UTC') + interval '1 day') at time zone 'UTC'
+    when 'weekly' then (date_trunc('week', p_at at time zone 'UTC') + interval '1 week') at time zone 'UTC'
+    when 'monthly' then (date_trunc('month', p_at at time zone 'UTC') + interval '1 month') at time zone 'UTC'
+  end
+$$;
+
+-- A release came before its hold: the hold is refused and journalled now. Its content is null, since nobody has seen it.
+create function refuse_early(p_hold text, p_account text, p_at timestamptz) returns void
+language sql volatile set search_path = ledger, pg_temp as $$
+  insert into op (id, kind, refusal, amount_micro, shortfall_micro, available_micro, at)
+  values (p_hold, 'hold', 'hold_closed', 0, 0, 0, p_at);
+  insert into journal (seq, at, op_id, kind, account, hold, refusal, amount_micro, hold_micro, shortfall_micro, posted_micro, held_micro, detail)
+  select nextval('ledger.journal_seq'), p_at, p_hold, 'hold', id, p_hold, 'hold_closed', 0, 0, 0, posted_micro, held_micro, '{"v":1}'
+  from account where id = p_account;
+$$;
+
+-- Opens accounts and keys at their first use. A statement of its own, before any lock is taken: who inserts waits for others
+-- who insert the same, and would hold up everybody if it held locks meanwhile.
+create function open_accounts(p_accounts text[], p_keys text[], p_key_accounts text[]) returns void
+language sql volatile security definer set search_path = ledger, pg_temp as $$
+  insert into account (id) select distinct id from unnest(p_accounts) id order by id on conflict do nothing;
+  insert into key_cap (id, account)
+  select distinct on (id) id, account from unnest(p_keys, p_key_accounts) named (id, account) where id is not null order by id
+  on conflict do nothing;
+$$;
+
+-- Decides a batch of operations of any mix, in their order, in the one transaction of one statement.
+--
+-- VOLATILE plpgsql, so that each statement inside sees what was committed before it began: what is read after the locks
+-- is fresh. Every operation names its account, and accounts are locked first, in id order; from then on nobody else can
+-- change an operation, a hold or a key of theirs. Keys are locked next, also in order. Then the clock is read. Fails with LG001
+-- when an account or a key is not open yet.
+--
+-- p_accounts and p_holds are distinct and sorted by byte; p_account and p_hold are indexes into them. Ids are unique within
+-- the batch. p_new: the holds that the batch itself asks for. What each kind reads besides:
+--   hold     p_key, p_amount (most), p_floor (least), p_ttl_ms; p_hold is its own id
+--   extend   p_hold, p_amount (cost so far), p_ttl_ms; has no id, is not journalled
+--   settle   p_hold, p_amount (cost)       release, expire  p_hold
+--   credit   p_amount                      adjust           p_amount, signed
+--   set_cap  p_key, p_amount (null: no cap), p_window       close_key  p_key
+-- p_contra is the system account on the other side of the entry.
+--
+-- Answers by operation: outcome = 'done', 'skipped' (an expiry that was not due) or the refusal; amount = what was granted,
+-- charged or freed; shortfall = what a charge could not cover; what is available afterwards.
+create function apply(
+  p_accounts text[], p_holds text[], p_new boolean[],
+  p_id text[], p_kind kind[], p_content uuid[], p_account int[], p_hold int[], p_key text[],
+  p_amount bigint[], p_floor bigint[], p_ttl_ms bigint[], p_window cap_window[], p_contra text[], p_detail text[],
+  out outcomes text[], out amounts bigint[], out shortfalls bigint[], out availables bigint[])
+language plpgsql volatile security definer
+set search_path = ledger, pg_temp
+-- Plans are made once a session, maybe before the tables grew, and without knowing the arrays' sizes: look-ups by index only.
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  n constant int := cardinality(p_kind);
+  none constant bigint[] := array_fill(0::bigint, array[n]);
+  now_ timestamptz; written int;
+  any_opened boolean := false; any_closed boolean := false; any_moved boolean := false;
+  -- The operation at hand: indexes, and what it does to the account and to its hold.
+  a int; h int; k int; state text; in_window boolean;
+  refused refusal; posts boolean; amount_ bigint; lacking bigint;
+  moved bigint; held bigint; short bigint; cost bigint; granted bigint; room bigint; left_ bigint;
+  -- Accounts, keys and holds as the operations so far leave them.
+  a_row tid[]; a_posted bigint[]; a_held bigint[];
+  k_id text[]; k_row tid[]; k_cap bigint[]; k_window cap_window[]; k_no bigint[]; k_resets timestamptz[];
+  k_spent bigint[]; k_held bigint[]; k_life_spent bigint[]; k_life_held bigint[]; k_closed boolean[];
+  h_was text[]; h_state text[]; h_account text[]; h_key text[]; h_no bigint[]; h_granted bigint[]; h_cost bigint[];
+  h_expires timestamptz[]; h_charged bigint[]; h_short bigint[]; h_early boolean[]; h_extended boolean[];
+  -- Holds that a release refused before they came.
+  e_hold text[]; e_account text[];
+  -- Answers given before, by operation.
+  d_content uuid[]; d_outcome text[]; d_amount bigint[]; d_shortfall bigint[]; d_available bigint[];
+  -- Answers, by operation, and what the journal says besides.
+  r_outcome text[] := array_fill(null::text, array[n]);
+  r_amount bigint[] := none; r_shortfall bigint[] := none; r_available bigint[] := none;
+  j_seq bigint[] := array_fill(null::bigint, array[n]); j_key text[] := array_fill(null::text, array[n]);
+  j_no bigint[] := array_fill(null::bigint, array[n]); j_refusal refusal[] := array_fill(null::refusal, array[n]);
+  j_moved bigint[] := none; j_hold bigint[] := none; j_short bigint[] := none; j_posted bigint[] := none; j_held bigint[] := none;
+begin
+  -- 1. Lock.
+  select array_agg(row_), array_agg(posted_micro), array_agg(held_micro) into a_row, a_posted, a_held
+  from (select ctid as row_, posted_micro, held_micro from account where id = any (p_accounts) order by id for update) locked;
+  if cardinality(a_row) is distinct from cardinality(p_accounts) then
+    raise exception 'not every account is open' using errcode = 'LG001';
+  end if;
+
+  -- 2. Recall what came before under the same ids, and the holds. A hold that is neither open nor expired was closed, if it ever was.
+  select array_agg(content), array_agg(outcome), array_agg(amount_micro), array_agg(shortfall_micro), array_agg(available_micro)
+  into d_content, d_outcome, d_amount, d_shortfall, d_available
+  from (
+    select d.content, case when d.id is not null then coalesce(d.refusal::text, 'done') end as outcome,
+           d.amount_micro, d.shortfall_micro, d.available_micro
+    from unnest(p_id) with ordinality u (id, place)
+    left join lateral (select * from op where id = u.id limit 1) d on true
+    order by u.place
+  ) found;
+  select array_agg(state), array_agg(account), array_agg(key), array_agg(window_no), array_agg(granted_micro),
+         array_agg(cost_micro), array_agg(expires_at), array_agg(charged_micro), array_agg(shortfall_micro)
+  into h_state, h_account, h_key, h_no, h_granted, h_cost, h_expires, h_charged, h_short
+  from (
+    select case when o.id is not null then 'open' when x.id is not null then 'expired' when d.id is not null then 'closed' end as state,
+           coalesce(o.account, x.account) as account, coalesce(o.key, x.key) as key, coalesce(o.window_no, x.window_no) as window_no,
+           coalesce(o.granted_micro, 0) as granted_micro, coalesce(o.cost_micro, 0) as cost_micro, o.expires_at,
+           coalesce(x.charged_micro, 0) as charged_micro, coalesce(x.shortfall_micro, 0) as shortfall_micro
+    from unnest(p_holds, p_new) with ordinality u (id, new, place)
+    left join lateral (select * from open_hold where id = u.id limit 1) o on true
+    left join lateral (select * from expired_hold where id = u.id and o.id is null limit 1) x on true
+    left join lateral (select id from op where id = u.id and not u.new and o.id is null and x.id is null limit 1) d on true
+    order by u.place
+  ) found;
+  if num_nonnulls(variadic d_outcome) > 0 then
+    -- A hold that is asked for again, and is not open, is closed.
+    for i in 1 .. n loop
+      if p_kind[i] = 'hold' and d_outcome[i] is not null and h_state[p_hold[i]] is null then
+        h_state[p_hold[i]] := 'closed';
+      end if;
+    end loop;
+  end if;
+  h_was := h_state;
+  h_early := array_fill(false, array[cardinality(p_holds)]);
+  h_extended := h_early;
+
+  -- Keys: those that the operations name, and those of their holds.
+  if num_nonnulls(variadic p_key || h_key) > 0 then
+    select array_agg(id order by id collate "C") into k_id
+    from (select id from unnest(p_key) id union select id from unnest(h_key) id) named where id is not null;
+    perform from key_cap where id = any (k_id) order by id for update;
+  end if;
+
+  now_ := clock_timestamp();
+  if k_id is not null then
+    -- A window that is over begins anew here, lazily: nothing counts against it yet.
+    select array_agg(row_), array_agg(cap_micro), array_agg(cap_window), array_agg(window_no + over::int),
+           array_agg(case when over then next_reset(cap_window, now_) else resets_at end),
+           array_agg(case when over then 0 else spent_micro end), array_agg(case when over then 0 else held_micro end),
+           array_agg(life_spent_micro), array_agg(life_held_micro), array_agg(closed)
+    into k_row, k_cap, k_window, k_no, k_resets, k_spent, k_held, k_life_spent, k_life_held, k_closed
+    from (select ctid as row_, *, resets_at <= now_ as over from key_cap where id = any (k_id) order by id) locked;
+    if cardinality(k_row) is distinct from cardinality(k_id) then
+      raise exception 'not every key is open' using errcode = 'LG001';
+    end if;
+  end if;
+
+  -- 3. Decide, in the order of arrival.
+  for i in 1 .. n loop
+    a := p_account[i]; h := p_hold[i]; k := null;
+    refused := null; left_ := null; posts := true; amount_ := 0; lacking := 0; moved := 0; held := 0; short := 0;
+    room := a_posted[a] - a_held[a];
+
+    -- Asked before: the first answer again, or refused because it is another question.
+    if d_outcome[i] is not null then
+      if d_content[i] is null or d_content[i] = p_content[i] then
+        r_outcome[i] := d_outcome[i]; r_amount[i] := d_amount[i]; r_shortfall[i] := d_shortfall[i]; r_available[i] := d_available[i];
+      else
+        r_outcome[i] := 'id_reused'; r_available[i] := room;
+      end if;
+      continue;
+    end if;
+
+    state := null;
+    if h is not null then
+      -- A hold of another account is not known to this one.
+      state := case when h_account[h] <> p_accounts[a] and h_state[h] <> 'closed' then 'foreign' else h_state[h] end;
+      refused := case when state is null or state = 'foreign' then 'unknown_hold' when state <> 'open' then 'hold_closed' end;
+    end if;
+    k := array_position(k_id, case when p_key[i] is not null then p_key[i] when state in ('open', 'expired') then h_key[h] end);
+    in_window := k is not null and (h is null or h_no[h] is null or h_no[h] = k_no[k]);
+    if k is not null and k_cap[k] is not null then
+      left_ := case when k_window[k] = 'none' then k_cap[k] - k_life_spent[k] - k_life_held[k]
+                    when in_window then k_cap[k] - k_spent[k] - k_held[k] else 0 end;
+      room := least(room, greatest(left_, 0));
+    end if;
+
+    case p_kind[i]
+    when 'hold' then
+      if h_early[h] then
+        r_outcome[i] := 'hold_closed';
+        continue;
+      end if;
+      refused := case
+        when k is not null and k_closed[k] then 'key_closed'
+        when room >= p_floor[i] then null
+        when k is not null and left_ < p_floor[i] then 'cap_reached'
+        else 'insufficient_credits' end;
+      h_state[h] := 'closed';
+      if refused is null then
+        amount_ := least(p_amount[i], greatest(p_floor[i], room / 2));
+        held := amount_; any_opened := true;
+        h_state[h] := 'open'; h_account[h] := p_accounts[a]; h_key[h] := p_key[i]; h_granted[h] := amount_; h_cost[h] := 0;
+        h_expires[h] := now_ + p_ttl_ms[i] * interval '1 millisecond';
+        if k is not null then
+          h_no[h] := k_no[k]; k_held[k] := k_held[k] + amount_; k_life_held[k] := k_life_held[k] + amount_;
+        end if;
+      end if;
+    when 'extend' then
+      posts := false;
+      if refused is null then
+        h_expires[h] := greatest(h_expires[h], now_ + p_ttl_ms[i] * interval '1 millisecond');
+        h_cost[h] := greatest(h_cost[h], p_amount[i]);
+        h_extended[h] := true;
+      end if;
+    when 'settle', 'expire' then
+      if p_kind[i] = 'expire' then
+        posts := refused is null and h_expires[h] <= now_;
+        if not posts then
+          r_outcome[i] := 'skipped';
+          continue;
+        end if;
+      elsif state = 'expired' then
+        refused := null;
+      end if;
+      if refused is null then
+        granted := case when state = 'open' then h_granted[h] else 0 end;
+        cost := case when p_kind[i] = 'expire' then h_cost[h] else p_amount[i] end;
+        -- In all: what an expiry charged counts, and what it charged too much, by a cost that was only counted, is given back.
+        amount_ := least(cost, h_charged[h] + granted + room);
+        lacking := cost - amount_;
+        moved := h_charged[h] - amount_; held := -granted; any_closed := true;
+        -- What the expiry could not cover is part of what is lacking now.
+        short := lacking - h_short[h];
+        if k is not null then
+          k_life_spent[k] := k_life_spent[k] - moved; k_life_held[k] := k_life_held[k] - granted;
+        end if;
+        if in_window then
+          k_spent[k] := k_spent[k] - moved; k_held[k] := k_held[k] - granted;
+        end if;
+        h_state[h] := case when p_kind[i] = 'expire' then 'expired' else 'closed' end;
+        h_charged[h] := amount_; h_short[h] := lacking;
+      end if;
+    when 'release' then
+      if refused is null then
+        amount_ := h_granted[h]; held := -amount_; any_closed := true;
+        if k is not null then
+          k_life_held[k] := k_life_held[k] - amount_;
+        end if;
+        if in_window then
+          k_held[k] := k_held[k] - amount_;
+        end if;
+        h_state[h] := 'closed';
+      elsif state is null then
+        -- It overtook its hold, which is refused now, before it came.
+        refused := null; h_state[h] := 'closed'; h_early[h] := true;
+        e_hold := e_hold || p_holds[h]; e_account := e_account || p_accounts[a];
+      end if;
+    when 'credit' then
+      moved := p_amount[i];
+    when 'adjust' then
+      if room + p_amount[i] < 0 then
+        refused := 'insufficient_credits';
+      else
+        moved := p_amount[i];
+      end if;
+    when 'set_cap' then
+      k_cap[k] := p_amount[i];
+      if k_window[k] <> p_window[i] then
+        -- Another window begins now.
+        k_window[k] := p_window[i]; k_resets[k] := next_reset(p_window[i], now_);
+        k_no[k] := k_no[k] + 1; k_spent[k] := 0; k_held[k] := 0;
+      end if;
+    when 'close_key' then
+      k_closed[k] := true;
+    end case;
+
+    a_posted[a] := a_posted[a] + moved;
+    a_held[a] := a_held[a] + held;
+    room := a_posted[a] - a_held[a];
+    if k is not null and k_cap[k] is not null then
+      left_ := case when k_window[k] = 'none' then k_cap[k] - k_life_spent[k] - k_life_held[k] else k_cap[k] - k_spent[k] - k_held[k] end;
+      room := least(room, greatest(left_, 0));
+    end if;
+    r_outcome[i] := coalesce(refused::text, 'done'); r_amount[i] := amount_; r_shortfall[i] := lacking; r_available[i] := room;
+    if posts then
+      j_seq[i] := nextval('ledger.journal_seq'); j_refusal[i] := refused;
+      any_moved := any_moved or moved <> 0 or short <> 0;
+      j_moved[i] := moved; j_hold[i] := held; j_short[i] := short; j_posted[i] := a_posted[a]; j_held[i] := a_held[a];
+      if k is not null then
+        j_key[i] := k_id[k]; j_no[i] := case when h is null then k_no[k] else coalesce(h_no[h], k_no[k]) end;
+      end if;
+    end if;
+  end loop;
+
+  -- 4. Write. By the place of the row, which nobody can move while we hold its lock. A join by id would be planned for tables as small
+  -- as they were when the plan was made, and may read them whole.
+  update account t set posted_micro = u.posted, held_micro = u.held
+  from unnest(a_row, a_posted, a_held) u (row_, posted, held) where t.ctid = u.row_;
+  get diagnostics written = row_count;
+  if written <> cardinality(p_accounts) then
+    raise exception 'wrote % of % accounts', written, cardinality(p_accounts) using errcode = 'serialization_failure';
+  end if;
+  if k_id is not null then
+    update key_cap t set cap_micro = u.cap, cap_window = u.cap_window, window_no = u.window_no, resets_at = u.resets_at,
+      spent_micro = u.spent, held_micro = u.held, life_spent_micro = u.life_spent, life_held_micro = u.life_held, closed = u.closed
+    from unnest(k_row, k_cap, k_window, k_no, k_resets, k_spent, k_held, k_life_spent, k_life_held, k_closed)
+      u (row_, cap, cap_window, window_no, resets_at, spent, held, life_spent, life_held, closed)
+    where t.ctid = u.row_;
+    get diagnostics written = row_count;
+    if written <> cardinality(k_id) then
+      raise exception 'wrote % of % keys', written, cardinality(k_id) using errcode = 'serialization_failure';
+    end if;
+  end if;
+
+  -- What a batch of few operations does not need is skipped: each statement costs some microseconds to begin.
+  if any_opened then
+    insert into open_hold (id, account, key, window_no, granted_micro, cost_micro, expires_at)
+    select id, account, key, window_no, granted, cost, expires
+    from unnest(p_holds, h_was, h_state, h_account, h_key, h_no, h_granted, h_cost, h_expires)
+      u (id, was, state, account, key, window_no, granted, cost, expires)
+    where was is null and state = 'open';
+  end if;
+  if any_closed then
+    delete from open_hold where id = any (array(
+      select id from unnest(p_holds, h_was, h_state) u (id, was, state) where was = 'open' and state <> 'open'));
+  end if;
+  if true = any (h_extended) then
+    for i in 1 .. cardinality(p_holds) loop
+      if h_extended[i] and h_was[i] = 'open' and h_state[i] = 'open' then
+        update open_hold set expires_at = h_expires[i], cost_micro = h_cost[i] where id = p_holds[i];
+      end if;
+    end loop;
+  end if;
+  if 'expired' = any (h_was) or 'expired' = any (h_state) then
+    delete from expired_hold where id = any (array(
+      select id from unnest(p_holds, h_was, h_state) u (id, was, state) where was = 'expired' and state = 'closed'));
+    insert into expired_hold (id, account, key, window_no, charged_micro, shortfall_micro, at)
+    select id, account, key, window_no, charged, short, now_
+    from unnest(p_holds, h_was, h_state, h_account, h_key, h_no, h_charged, h_short) u (id, was, state, account, key, window_no, charged, short)
+    where state = 'expired' and was is distinct from 'expired';
+  end if;
+
+  insert into op (id, content, kind, refusal, amount_micro, shortfall_micro, available_micro, at)
+  select id, content, kind, refusal, amount, shortfall, available, now_
+  from unnest(p_id, p_content, p_kind, j_seq, j_refusal, r_amount, r_shortfall, r_available) u (id, content, kind, seq, refusal, amount, shortfall, available)
+  where seq is not null;
+  insert into journal (seq, at, op_id, kind, account, key, window_no, hold, refusal, amount_micro, hold_micro, shortfall_micro, posted_micro, held_micro, content, detail)
+  select seq, now_, id, kind, p_accounts[account], key, window_no, p_holds[hold], refusal, moved, hold_change, short, posted, held, content, detail::json
+  from unnest(j_seq, p_id, p_kind, p_account, j_key, j_no, p_hold, j_refusal, j_moved, j_hold, j_short, j_posted, j_held, p_content, p_detail)
+    u (seq, id, kind, account, key, window_no, hold, refusal, moved, hold_change, short, posted, held, content, detail)
+  where seq is not null;
+  if any_moved then
+    insert into posting (seq, at, account, amount_micro)
+    select seq, now_, side.account, side.amount
+    from unnest(j_seq, p_account, p_contra, j_moved, j_short) u (seq, account, contra, moved, short),
+      lateral (values (p_accounts[u.account], moved), (contra, short - moved), ('system:shortfall', -short)) side (account, amount)
+    where side.amount <> 0;
+  end if;
+  if e_hold is not null then
+    perform refuse_early(u.hold, u.account, now_) from unnest(e_hold, e_account) u (hold, account);
+  end if;
+
+  outcomes := r_outcome; amounts := r_amount; shortfalls := r_shortfall; availables := r_available;
+end $$;
+
+revoke all on function next_reset, refuse_early, open_accounts, apply from public;
+grant execute on function next_reset, open_accounts, apply to ledger;

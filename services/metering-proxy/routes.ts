@@ -1,0 +1,96 @@
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  CircuitState,
+  circuitBreaker,
+  handleWhen,
+  SamplingBreaker,
+} from 'cockatiel'
+import type { Model, Route } from './catalogue.ts'
+import { UpstreamFailure } from './providers/failure.ts'
+
+/**
+ * A route rests when half of its attempts fail, of ten at least within ten seconds: one caller whose odd requests make a
+ * provider stumble does not take it from the others.
+ */
+const BREAKING = { threshold: 0.5, duration: 10_000, minimumRps: 1 } as const
+const REST_MS = 5_000
+
+interface Health {
+  readonly breaker: CircuitBreakerPolicy
+  inWork: number
+}
+
+/** The routes' health in this process: whom to ask, in which order. */
+export interface Routes {
+  /** The routes that have room now, best first. */
+  candidates(model: Model): Route[]
+  /** Takes a place at a route until `leave` is called. */
+  enter(route: Route): { leave(): void }
+  /** Runs an attempt and lets its outcome count. Throws what the attempt throws, or `failed` when the route rests. */
+  attempt<T>(route: Route, run: () => Promise<T>): Promise<T>
+}
+
+/**
+ * Health is each process's own: a replica learns of a dead provider from five requests of its own, which is cheaper than
+ * asking the others before every request. `random` is in [0, 1).
+ */
+export function openRoutes(random: () => number): Routes {
+  const healths = new WeakMap<Route, Health>()
+
+  function healthOf(route: Route): Health {
+    let health = healths.get(route)
+    if (!health) {
+      health = { breaker: newBreaker(), inWork: 0 }
+      healths.set(route, health)
+    }
+    return health
+  }
+
+  return {
+    candidates(model) {
+      const withRoom = model.routes.filter(route => healthOf(route).inWork < route.concurrency)
+      return byOrderAndWeight(withRoom, random)
+    },
+    enter(route) {
+      const health = healthOf(route)
+      health.inWork++
+      let inside = true
+      return {
+        leave() {
+          if (inside) health.inWork--
+          inside = false
+        },
+      }
+    },
+    async attempt(route, run) {
+      const { breaker } = healthOf(route)
+      // While a trial request is out the library would let others wait for its outcome, which can take minutes.
+      if (breaker.state === CircuitState.HalfOpen) throw resting(route)
+      try {
+        return await breaker.execute(run)
+      } catch (error) {
+        throw error instanceof BrokenCircuitError ? resting(route) : error
+      }
+    },
+  }
+}
+
+function resting(route: Route): UpstreamFailure {
+  return new UpstreamFailure('failed', `the route ${route.name} rests`, { retryAfterSeconds: REST_MS / 1000 })
+}
+
+/** Only what says something about the route counts against it: not a bad request, not a caller who left. */
+function newBreaker(): CircuitBreakerPolicy {
+  const countsAgainst = (error: unknown) =>
+    error instanceof UpstreamFailure &&
+    error.kind === 'failed' &&
+    (error.detail.outcome === undefined || error.detail.outcome === 'timed_out')
+  return circuitBreaker(handleWhen(countsAgainst), { halfOpenAfter: REST_MS, breaker: new SamplingBreaker(BREAKING) })
+}
+
+/** Lower orders first; within one, a weighted draw without putting back. */
+export function byOrderAndWeight(routes: readonly Route[], random: () => number): Route[] {
+  const drawn = routes.map(route => ({ route, ticket: random() ** (1 / route.weight) }))
+  return drawn.sort((a, b) => a.route.order - b.route.order || b.ticket - a.ticket).map(({ route }) => route)
+}

@@ -1,0 +1,120 @@
+import { expect, test } from 'bun:test'
+import { eventually } from '@tollgate/testing'
+import type { RouterProcess } from './test/router-process.ts'
+import { startWorld } from './test/world.ts'
+
+const chat = (router: RouterProcess | undefined, bearer: string) =>
+  fetch(`${router?.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: bearer, 'content-type': 'application/json' },
+    body: '{}',
+  })
+
+async function statuses(calls: Promise<Response>[]): Promise<Record<number, number>> {
+  const counts: Record<number, number> = {}
+  for (const { status } of await Promise.all(calls)) counts[status] = (counts[status] ?? 0) + 1
+  return counts
+}
+
+test('3 routers, 1,000 parallel calls of one user over his keys and session: exactly 60 pass', async () => {
+  await using world = await startWorld({ routers: 3 })
+  const key = world.key()
+  const second = world.key({ user: key.user, account: key.account })
+  const calls = Array.from({ length: 1_000 }, (_, n) => chat(world.routers[n % 3], n % 2 ? key.bearer : second.bearer))
+  expect(await statuses(calls)).toEqual({ 200: 60, 429: 940 })
+  expect(world.backend.seen).toHaveLength(60)
+  const refused = await chat(world.router, key.bearer)
+  expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 61)
+  expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } })
+  // Others are not touched by it.
+  expect((await chat(world.router, world.key().bearer)).status).toBe(200)
+}, 30_000)
+
+test('the 60th passes, the 61st is 429, and calls pass again as the window slides', async () => {
+  const windowMs = 2_000
+  await using world = await startWorld({ env: { LIMITS: `{"chat":{"windowMs":${windowMs}}}` } })
+  const { bearer } = world.key()
+  const startedAt = performance.now()
+  const seen: number[] = []
+  for (let n = 1; n <= 61; n++) {
+    const answer = await chat(world.router, bearer)
+    seen.push(answer.status)
+    expect(answer.headers.get('x-ratelimit-limit-requests')).toBe('60')
+    expect(answer.headers.get('x-ratelimit-remaining-requests')).toBe(String(Math.max(0, 60 - n)))
+  }
+  expect(performance.now() - startedAt).toBeLessThan(windowMs)
+  expect(seen).toEqual([...Array<number>(60).fill(200), 429])
+  await eventually(async () => (await chat(world.router, bearer)).status === 200, {
+    everyMs: 5,
+    withinMs: windowMs + 1_000,
+  })
+  // The first place was taken after `startedAt` and is given back a window later, not sooner.
+  expect(performance.now() - startedAt).toBeWithin(windowMs, windowMs + 1_000)
+}, 30_000)
+
+test('nats-server restarted in the middle of a flood: limits are back within a second, and no answer is unlisted', async () => {
+  await using world = await startWorld({ routers: 2 })
+  const flooder = world.key()
+  const seen = new Set<number>()
+  let flooding = true
+  const flood = Array.from({ length: 20 }, async (_, n) => {
+    while (flooding) seen.add((await chat(world.routers[n % 2], flooder.bearer)).status)
+  })
+  await eventually(() => seen.has(429))
+  await world.nats.kill9()
+  await eventually(() => seen.has(503) || seen.has(429))
+  await world.nats.restart()
+  const backAt = performance.now()
+  // Each router finds its own way back; until then it counts alone.
+  const isReady = async ({ url }: { url: string }) => (await fetch(`${url}/readyz`)).ok
+  await Promise.all(world.routers.map(router => eventually(() => isReady(router), { everyMs: 5 })))
+  // A user whom nobody counted yet: JetStream has to.
+  const fresh = world.key()
+  await eventually(async () => (await chat(world.router, fresh.bearer)).status === 200, { everyMs: 5 })
+  expect(performance.now() - backAt).toBeLessThan(1_000)
+  const calls = Array.from({ length: 200 }, (_, n) => chat(world.routers[n % 2], fresh.bearer))
+  expect(await statuses(calls)).toEqual({ 200: 59, 429: 141 })
+  flooding = false
+  await Promise.all(flood)
+  expect([...seen].every(status => [200, 429, 503].includes(status))).toBe(true)
+}, 60_000)
+
+test('sign-in is limited by address, whatever the headers say, and refused while limits can’t be known', async () => {
+  await using world = await startWorld({ env: { LIMITS: '{"nonce":{"count":5}}' } })
+  const nonce = (n: number) =>
+    fetch(`${world.router.url}/auth/nonce`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-forwarded-for': `203.0.113.${n}`,
+        'x-real-ip': `203.0.113.${n}`,
+        forwarded: `for=203.0.113.${n}`,
+      },
+      body: '{}',
+    })
+  expect(await statuses(Array.from({ length: 20 }, (_, n) => nonce(n)))).toEqual({ 200: 5, 429: 15 })
+  await world.nats.kill9()
+  expect((await nonce(1)).status).toBeOneOf([429, 503])
+}, 30_000)
+
+test('behind a proxy of ours each client is counted by the address that the proxy saw', async () => {
+  await using world = await startWorld({ env: { LIMITS: '{"nonce":{"count":2}}', TRUSTED_PROXIES: '1' } })
+  const nonce = (forwardedFor: string) =>
+    fetch(`${world.router.url}/auth/nonce`, {
+      method: 'POST',
+      headers: { 'x-forwarded-for': forwardedFor },
+      body: '{}',
+    })
+  const calls = [
+    '1.1.1.1, 203.0.113.1',
+    '2.2.2.2, 203.0.113.1',
+    '203.0.113.1',
+    '203.0.113.2',
+    '2001:db8:1:1::1',
+    '2001:db8:1:1::2',
+    '2001:db8:1:1::3',
+  ]
+  const seen: number[] = []
+  for (const forwardedFor of calls) seen.push((await nonce(forwardedFor)).status)
+  expect(seen).toEqual([200, 200, 429, 200, 200, 200, 429])
+}, 30_000)
