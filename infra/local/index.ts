@@ -1,0 +1,1 @@
+export type { GatewayJson, ServiceProcess } from './gateway-json.ts'

@@ -1,0 +1,26 @@
+import { freePort, portIsFree } from '@tollgate/process'
+import { readWhole, writeWhole } from './folder.ts'
+
+export interface Ports {
+  /** The port of a process: the one it had in the last run, when that is free. The chain takes two in a row. */
+  of(process: string, options?: { adjacent?: number }): number
+}
+
+/** Ports away from the standard ones, the same from run to run, so that what was pasted once goes on working. */
+export function openPorts(file: string): Ports {
+  const remembered = readWhole<Record<string, number>>(file) ?? {}
+  return {
+    of(process, { adjacent = 0 } = {}) {
+      const last = remembered[process]
+      if (last && allFree(last, adjacent)) return last
+      const port = freePort({ adjacent })
+      remembered[process] = port
+      writeWhole(file, remembered)
+      return port
+    },
+  }
+}
+
+function allFree(first: number, adjacent: number): boolean {
+  return Array.from({ length: adjacent + 1 }, (_, offset) => first + offset).every(port => portIsFree(port))
+}

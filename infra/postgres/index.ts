@@ -1,0 +1,3 @@
+export * from './cluster.ts'
+export * from './home.ts'
+export * from './provision.ts'

@@ -1,0 +1,6 @@
+export * from './command.ts'
+export * from './eventually.ts'
+export * from './guarded.ts'
+export * from './port.ts'
+export * from './spawned.ts'
+export * from './tail.ts'
