@@ -65,7 +65,7 @@ as $$
 declare
   n constant int := cardinality(p_kind);
   none constant bigint[] := array_fill(0::bigint, array[n]);
-  now_ timestamptz; written int;
+  now_ timestamptz; written int; answered record; known record;
   any_opened boolean := false; any_closed boolean := false; any_moved boolean := false;
   -- The operation at hand: indexes, and what it does to the account and to its hold.
   a int; h int; k int; state text; in_window boolean;
@@ -96,35 +96,37 @@ begin
   end if;
 
   -- 2. Recall what came before under the same ids, and the holds. A hold that is neither open nor expired was closed, if it ever was.
-  select array_agg(content), array_agg(outcome), array_agg(amount_micro), array_agg(shortfall_micro), array_agg(available_micro)
-  into d_content, d_outcome, d_amount, d_shortfall, d_available
-  from (
-    select d.content, case when d.id is not null then coalesce(d.refusal::text, 'done') end as outcome,
-           d.amount_micro, d.shortfall_micro, d.available_micro
-    from unnest(p_id) with ordinality u (id, place)
-    left join lateral (select * from op where id = u.id limit 1) d on true
-    order by u.place
-  ) found;
-  select array_agg(state), array_agg(account), array_agg(key), array_agg(window_no), array_agg(granted_micro),
-         array_agg(cost_micro), array_agg(expires_at), array_agg(charged_micro), array_agg(shortfall_micro)
-  into h_state, h_account, h_key, h_no, h_granted, h_cost, h_expires, h_charged, h_short
-  from (
-    select case when o.id is not null then 'open' when x.id is not null then 'expired' when d.id is not null then 'closed' end as state,
-           coalesce(o.account, x.account) as account, coalesce(o.key, x.key) as key, coalesce(o.window_no, x.window_no) as window_no,
-           coalesce(o.granted_micro, 0) as granted_micro, coalesce(o.cost_micro, 0) as cost_micro, o.expires_at,
-           coalesce(x.charged_micro, 0) as charged_micro, coalesce(x.shortfall_micro, 0) as shortfall_micro
-    from unnest(p_holds, p_new) with ordinality u (id, new, place)
-    left join lateral (select * from open_hold where id = u.id limit 1) o on true
-    left join lateral (select * from expired_hold where id = u.id and o.id is null limit 1) x on true
-    left join lateral (select id from op where id = u.id and not u.new and o.id is null and x.id is null limit 1) d on true
-    order by u.place
-  ) found;
-  if num_nonnulls(variadic d_outcome) > 0 then
-    -- A hold that is asked for again, and is not open, is closed.
-    for i in 1 .. n loop
-      if p_kind[i] = 'hold' and d_outcome[i] is not null and h_state[p_hold[i]] is null then
-        h_state[p_hold[i]] := 'closed';
-      end if;
+  for answered in
+    select i, d.* from generate_series(1, n) i, lateral (select * from op where id = p_id[i] limit 1) d
+  loop
+    d_content[answered.i] := answered.content;
+    d_outcome[answered.i] := coalesce(answered.refusal::text, 'done');
+    d_amount[answered.i] := answered.amount_micro;
+    d_shortfall[answered.i] := answered.shortfall_micro;
+    d_available[answered.i] := answered.available_micro;
+    if p_kind[answered.i] = 'hold' then
+      p_new[p_hold[answered.i]] := false;
+    end if;
+  end loop;
+  h_state := array_fill(null::text, array[cardinality(p_holds)]);
+  h_charged := array_fill(0::bigint, array[cardinality(p_holds)]);
+  h_short := h_charged;
+  if false = any (p_new) then
+    for known in
+      select i, case when o.id is not null then 'open' when x.id is not null then 'expired' else 'closed' end as state,
+             coalesce(o.account, x.account) as account, coalesce(o.key, x.key) as key, coalesce(o.window_no, x.window_no) as window_no,
+             o.granted_micro, o.cost_micro, o.expires_at, coalesce(x.charged_micro, 0) as charged_micro,
+             coalesce(x.shortfall_micro, 0) as shortfall_micro
+      from generate_series(1, cardinality(p_holds)) i
+      left join lateral (select * from open_hold where id = p_holds[i] limit 1) o on true
+      left join lateral (select * from expired_hold where id = p_holds[i] and o.id is null limit 1) x on true
+      left join lateral (select id from op where id = p_holds[i] and o.id is null and x.id is null limit 1) d on true
+      where not p_new[i] and num_nonnulls(o.id, x.id, d.id) > 0
+    loop
+      h := known.i;
+      h_state[h] := known.state; h_account[h] := known.account; h_key[h] := known.key; h_no[h] := known.window_no;
+      h_granted[h] := known.granted_micro; h_cost[h] := known.cost_micro; h_expires[h] := known.expires_at;
+      h_charged[h] := known.charged_micro; h_short[h] := known.shortfall_micro;
     end loop;
   end if;
   h_was := h_state;
@@ -133,23 +135,20 @@ begin
 
   -- Keys: those that the operations name, and those of their holds.
   if num_nonnulls(variadic p_key || h_key) > 0 then
-    select array_agg(id order by id collate "C") into k_id
-    from (select id from unnest(p_key) id union select id from unnest(h_key) id) named where id is not null;
-    perform from key_cap where id = any (k_id) order by id for update;
+    select array_agg(id), array_agg(row_), array_agg(cap_micro), array_agg(cap_window), array_agg(window_no), array_agg(resets_at),
+           array_agg(spent_micro), array_agg(held_micro), array_agg(life_spent_micro), array_agg(life_held_micro), array_agg(closed)
+    into k_id, k_row, k_cap, k_window, k_no, k_resets, k_spent, k_held, k_life_spent, k_life_held, k_closed
+    from (select ctid as row_, * from key_cap where id = any (p_key || h_key) order by id for update) locked;
   end if;
 
   now_ := clock_timestamp();
-  if k_id is not null then
+  if now_ >= any (k_resets) then
     -- A window that is over begins anew here, lazily: nothing counts against it yet.
-    select array_agg(row_), array_agg(cap_micro), array_agg(cap_window), array_agg(window_no + over::int),
-           array_agg(case when over then next_reset(cap_window, now_) else resets_at end),
-           array_agg(case when over then 0 else spent_micro end), array_agg(case when over then 0 else held_micro end),
-           array_agg(life_spent_micro), array_agg(life_held_micro), array_agg(closed)
-    into k_row, k_cap, k_window, k_no, k_resets, k_spent, k_held, k_life_spent, k_life_held, k_closed
-    from (select ctid as row_, *, resets_at <= now_ as over from key_cap where id = any (k_id) order by id) locked;
-    if cardinality(k_row) is distinct from cardinality(k_id) then
-      raise exception 'not every key is open' using errcode = 'LG001';
-    end if;
+    for k in 1 .. cardinality(k_id) loop
+      if now_ >= k_resets[k] then
+        k_no[k] := k_no[k] + 1; k_resets[k] := next_reset(k_window[k], now_); k_spent[k] := 0; k_held[k] := 0;
+      end if;
+    end loop;
   end if;
 
   -- 3. Decide, in the order of arrival.
@@ -175,6 +174,9 @@ begin
       refused := case when state is null or state = 'foreign' then 'unknown_hold' when state <> 'open' then 'hold_closed' end;
     end if;
     k := array_position(k_id, case when p_key[i] is not null then p_key[i] when state in ('open', 'expired') then h_key[h] end);
+    if k is null and p_key[i] is not null then
+      raise exception 'not every key is open' using errcode = 'LG001';
+    end if;
     in_window := k is not null and (h is null or h_no[h] is null or h_no[h] = k_no[k]);
     if k is not null and k_cap[k] is not null then
       left_ := case when k_window[k] = 'none' then k_cap[k] - k_life_spent[k] - k_life_held[k]
@@ -292,18 +294,17 @@ begin
 
   -- 4. Write. By the place of the row, which nobody can move while we hold its lock. A join by id would be planned for tables as small
   -- as they were when the plan was made, and may read them whole.
-  update account t set posted_micro = u.posted, held_micro = u.held
-  from unnest(a_row, a_posted, a_held) u (row_, posted, held) where t.ctid = u.row_;
+  update account t set posted_micro = a_posted[i], held_micro = a_held[i]
+  from generate_series(1, cardinality(a_row)) i where t.ctid = a_row[i];
   get diagnostics written = row_count;
   if written <> cardinality(p_accounts) then
     raise exception 'wrote % of % accounts', written, cardinality(p_accounts) using errcode = 'serialization_failure';
   end if;
   if k_id is not null then
-    update key_cap t set cap_micro = u.cap, cap_window = u.cap_window, window_no = u.window_no, resets_at = u.resets_at,
-      spent_micro = u.spent, held_micro = u.held, life_spent_micro = u.life_spent, life_held_micro = u.life_held, closed = u.closed
-    from unnest(k_row, k_cap, k_window, k_no, k_resets, k_spent, k_held, k_life_spent, k_life_held, k_closed)
-      u (row_, cap, cap_window, window_no, resets_at, spent, held, life_spent, life_held, closed)
-    where t.ctid = u.row_;
+    update key_cap t set cap_micro = k_cap[i], cap_window = k_window[i], window_no = k_no[i], resets_at = k_resets[i],
+      spent_micro = k_spent[i], held_micro = k_held[i], life_spent_micro = k_life_spent[i], life_held_micro = k_life_held[i],
+      closed = k_closed[i]
+    from generate_series(1, cardinality(k_row)) i where t.ctid = k_row[i];
     get diagnostics written = row_count;
     if written <> cardinality(k_id) then
       raise exception 'wrote % of % keys', written, cardinality(k_id) using errcode = 'serialization_failure';
@@ -313,14 +314,13 @@ begin
   -- What a batch of few operations does not need is skipped: each statement costs some microseconds to begin.
   if any_opened then
     insert into open_hold (id, account, key, window_no, granted_micro, cost_micro, expires_at)
-    select id, account, key, window_no, granted, cost, expires
-    from unnest(p_holds, h_was, h_state, h_account, h_key, h_no, h_granted, h_cost, h_expires)
-      u (id, was, state, account, key, window_no, granted, cost, expires)
-    where was is null and state = 'open';
+    select p_holds[i], h_account[i], h_key[i], h_no[i], h_granted[i], h_cost[i], h_expires[i]
+    from generate_series(1, cardinality(p_holds)) i
+    where h_was[i] is null and h_state[i] = 'open';
   end if;
   if any_closed then
     delete from open_hold where id = any (array(
-      select id from unnest(p_holds, h_was, h_state) u (id, was, state) where was = 'open' and state <> 'open'));
+      select p_holds[i] from generate_series(1, cardinality(p_holds)) i where h_was[i] = 'open' and h_state[i] <> 'open'));
   end if;
   if true = any (h_extended) then
     for i in 1 .. cardinality(p_holds) loop
@@ -331,28 +331,26 @@ begin
   end if;
   if 'expired' = any (h_was) or 'expired' = any (h_state) then
     delete from expired_hold where id = any (array(
-      select id from unnest(p_holds, h_was, h_state) u (id, was, state) where was = 'expired' and state = 'closed'));
+      select p_holds[i] from generate_series(1, cardinality(p_holds)) i where h_was[i] = 'expired' and h_state[i] = 'closed'));
     insert into expired_hold (id, account, key, window_no, charged_micro, shortfall_micro, at)
-    select id, account, key, window_no, charged, short, now_
-    from unnest(p_holds, h_was, h_state, h_account, h_key, h_no, h_charged, h_short) u (id, was, state, account, key, window_no, charged, short)
-    where state = 'expired' and was is distinct from 'expired';
+    select p_holds[i], h_account[i], h_key[i], h_no[i], h_charged[i], h_short[i], now_
+    from generate_series(1, cardinality(p_holds)) i
+    where h_state[i] = 'expired' and h_was[i] is distinct from 'expired';
   end if;
 
   insert into op (id, content, kind, refusal, amount_micro, shortfall_micro, available_micro, at)
-  select id, content, kind, refusal, amount, shortfall, available, now_
-  from unnest(p_id, p_content, p_kind, j_seq, j_refusal, r_amount, r_shortfall, r_available) u (id, content, kind, seq, refusal, amount, shortfall, available)
-  where seq is not null;
+  select p_id[i], p_content[i], p_kind[i], j_refusal[i], r_amount[i], r_shortfall[i], r_available[i], now_
+  from generate_series(1, n) i where j_seq[i] is not null;
   insert into journal (seq, at, op_id, kind, account, key, window_no, hold, refusal, amount_micro, hold_micro, shortfall_micro, posted_micro, held_micro, content, detail)
-  select seq, now_, id, kind, p_accounts[account], key, window_no, p_holds[hold], refusal, moved, hold_change, short, posted, held, content, detail::json
-  from unnest(j_seq, p_id, p_kind, p_account, j_key, j_no, p_hold, j_refusal, j_moved, j_hold, j_short, j_posted, j_held, p_content, p_detail)
-    u (seq, id, kind, account, key, window_no, hold, refusal, moved, hold_change, short, posted, held, content, detail)
-  where seq is not null;
+  select j_seq[i], now_, p_id[i], p_kind[i], p_accounts[p_account[i]], j_key[i], j_no[i], p_holds[p_hold[i]], j_refusal[i],
+         j_moved[i], j_hold[i], j_short[i], j_posted[i], j_held[i], p_content[i], p_detail[i]::json
+  from generate_series(1, n) i where j_seq[i] is not null;
   if any_moved then
     insert into posting (seq, at, account, amount_micro)
-    select seq, now_, side.account, side.amount
-    from unnest(j_seq, p_account, p_contra, j_moved, j_short) u (seq, account, contra, moved, short),
-      lateral (values (p_accounts[u.account], moved), (contra, short - moved), ('system:shortfall', -short)) side (account, amount)
-    where side.amount <> 0;
+    select j_seq[i], now_, case side when 1 then p_accounts[p_account[i]] when 2 then p_contra[i] else 'system:shortfall' end, amount
+    from generate_series(1, n) i, generate_series(1, 3) side,
+      lateral (select case side when 1 then j_moved[i] when 2 then j_short[i] - j_moved[i] else -j_short[i] end as amount) moved
+    where amount <> 0;
   end if;
   if e_hold is not null then
     perform refuse_early(u.hold, u.account, now_) from unnest(e_hold, e_account) u (hold, account);
