@@ -1,5 +1,6 @@
 import type { StaticDecode, TSchema } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { converterOf } from './convert.ts'
 import { BusFault } from './faults.ts'
 
 /** Turns a value of code (bigints) into a value of the wire (JSON integers) and back, checked both ways. */
@@ -23,18 +24,19 @@ export function codecOf<S extends TSchema>(schema: S): Codec<S> {
 
 function compile(schema: TSchema): Codec<TSchema> {
   const check = TypeCompiler.Compile(schema)
-  return {
-    toWire: value => guarded(() => check.Encode(value)),
-    fromWire: wire => guarded(() => check.Decode(wire)),
+  const decode = converterOf(schema, 'Decode')
+  const encode = converterOf(schema, 'Encode')
+  const fits = (wire: unknown) => {
+    if (check.Check(wire)) return wire
+    const [error] = check.Errors(wire)
+    // A path of our own contracts: for the log, callers outside never see it.
+    throw new BusFault('invalid', 'the message does not fit its contract', {
+      cause: error && `${error.path}: ${error.message}`,
+    })
   }
-}
-
-function guarded<T>(convert: () => T): T {
-  try {
-    return convert()
-  } catch (cause) {
-    // The cause names paths and types of our own contracts; it is for the log, and callers outside never see it.
-    throw new BusFault('invalid', 'the message does not fit its contract', { cause })
+  return {
+    toWire: value => fits(encode ? encode(value) : value),
+    fromWire: wire => (decode ? decode(fits(wire)) : fits(wire)),
   }
 }
 
