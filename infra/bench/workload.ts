@@ -21,8 +21,17 @@ export function paceOf(kind: Kind, connections: number): Pace {
   return { tokens: TOKENS, intervalMs: connections === 1 ? 5 : connections <= 16 ? 10 : 50 }
 }
 
+/** A stream that begins and then is silent, but for pings; below the silence at which it would be cut. */
+export const idlePace: Pace = { tokens: TOKENS, intervalMs: 80_000 }
+
 /** Every pace there is: a catalogue has a model for each. */
-export const paces: readonly Pace[] = [paceOf('json', 1), paceOf('paced', 1), paceOf('paced', 16), paceOf('paced', 64)]
+export const paces: readonly Pace[] = [
+  paceOf('json', 1),
+  paceOf('paced', 1),
+  paceOf('paced', 16),
+  paceOf('paced', 64),
+  idlePace,
+]
 
 export function bodyOf(kind: Kind, model: string): string {
   return JSON.stringify({
