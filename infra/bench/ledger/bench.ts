@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { type AccountId, ledger, newId } from '@tollgate/contracts'
 import { session } from '@tollgate/db/session'
 import { type Stack, stack } from '../../../services/ledger/test/stack.ts'
+import { aged } from '../aged.ts'
 import { durablePostgres } from './durable.ts'
 import { drive } from './load.ts'
 
@@ -39,6 +40,7 @@ async function fund(on: Stack, accounts: readonly AccountId[]): Promise<void> {
 }
 
 const database = await durablePostgres()
+await aged(database.adminUrl)
 const on = await stack({ database })
 const spread = Array.from({ length: SPREAD }, () => newId('account'))
 const hot = [newId('account')]
