@@ -29,6 +29,11 @@ language sql volatile security definer set search_path = ledger, pg_temp as $$
   on conflict do nothing;
 $$;
 
+-- What the journal says of an operation, beside the operation itself: op is its place in the batch.
+create type movement as (
+  op int, seq bigint, key text, window_no bigint, refusal refusal,
+  amount_micro bigint, hold_micro bigint, shortfall_micro bigint, posted_micro bigint, held_micro bigint);
+
 -- Decides a batch of operations of any mix, in their order, in the one transaction of one statement.
 --
 -- VOLATILE plpgsql, so that each statement inside sees what was committed before it began: what is read after the locks
@@ -64,7 +69,6 @@ as $$
 #variable_conflict use_column
 declare
   n constant int := cardinality(p_kind);
-  none constant bigint[] := array_fill(0::bigint, array[n]);
   now_ timestamptz; written int; answered record; known record;
   any_opened boolean := false; any_closed boolean := false; any_moved boolean := false;
   -- The operation at hand: indexes, and what it does to the account and to its hold.
@@ -81,12 +85,7 @@ declare
   e_hold text[]; e_account text[];
   -- Answers given before, by operation.
   d_content uuid[]; d_outcome text[]; d_amount bigint[]; d_shortfall bigint[]; d_available bigint[];
-  -- Answers, by operation, and what the journal says besides.
-  r_outcome text[] := array_fill(null::text, array[n]);
-  r_amount bigint[] := none; r_shortfall bigint[] := none; r_available bigint[] := none;
-  j_seq bigint[] := array_fill(null::bigint, array[n]); j_key text[] := array_fill(null::text, array[n]);
-  j_no bigint[] := array_fill(null::bigint, array[n]); j_refusal refusal[] := array_fill(null::refusal, array[n]);
-  j_moved bigint[] := none; j_hold bigint[] := none; j_short bigint[] := none; j_posted bigint[] := none; j_held bigint[] := none;
+  movements movement[];
 begin
   -- 1. Lock.
   select array_agg(row_), array_agg(posted_micro), array_agg(held_micro) into a_row, a_posted, a_held
@@ -160,9 +159,9 @@ begin
     -- Asked before: the first answer again, or refused because it is another question.
     if d_outcome[i] is not null then
       if d_content[i] is null or d_content[i] = p_content[i] then
-        r_outcome[i] := d_outcome[i]; r_amount[i] := d_amount[i]; r_shortfall[i] := d_shortfall[i]; r_available[i] := d_available[i];
+        outcomes[i] := d_outcome[i]; amounts[i] := d_amount[i]; shortfalls[i] := d_shortfall[i]; availables[i] := d_available[i];
       else
-        r_outcome[i] := 'id_reused'; r_available[i] := room;
+        outcomes[i] := 'id_reused'; amounts[i] := 0; shortfalls[i] := 0; availables[i] := room;
       end if;
       continue;
     end if;
@@ -187,7 +186,7 @@ begin
     case p_kind[i]
     when 'hold' then
       if h_early[h] then
-        r_outcome[i] := 'hold_closed';
+        outcomes[i] := 'hold_closed'; amounts[i] := 0; shortfalls[i] := 0; availables[i] := 0;
         continue;
       end if;
       refused := case
@@ -216,7 +215,7 @@ begin
       if p_kind[i] = 'expire' then
         posts := refused is null and h_expires[h] <= now_;
         if not posts then
-          r_outcome[i] := 'skipped';
+          outcomes[i] := 'skipped'; amounts[i] := 0; shortfalls[i] := 0; availables[i] := 0;
           continue;
         end if;
       elsif state = 'expired' then
@@ -281,14 +280,12 @@ begin
       left_ := case when k_window[k] = 'none' then k_cap[k] - k_life_spent[k] - k_life_held[k] else k_cap[k] - k_spent[k] - k_held[k] end;
       room := least(room, greatest(left_, 0));
     end if;
-    r_outcome[i] := coalesce(refused::text, 'done'); r_amount[i] := amount_; r_shortfall[i] := lacking; r_available[i] := room;
+    outcomes[i] := coalesce(refused::text, 'done'); amounts[i] := amount_; shortfalls[i] := lacking; availables[i] := room;
     if posts then
-      j_seq[i] := nextval('ledger.journal_seq'); j_refusal[i] := refused;
       any_moved := any_moved or moved <> 0 or short <> 0;
-      j_moved[i] := moved; j_hold[i] := held; j_short[i] := short; j_posted[i] := a_posted[a]; j_held[i] := a_held[a];
-      if k is not null then
-        j_key[i] := k_id[k]; j_no[i] := case when h is null then k_no[k] else coalesce(h_no[h], k_no[k]) end;
-      end if;
+      movements := movements || row(
+        i, nextval('ledger.journal_seq'), k_id[k], case when k is not null then coalesce(h_no[h], k_no[k]) end, refused,
+        moved, held, short, a_posted[a], a_held[a])::movement;
     end if;
   end loop;
 
@@ -339,24 +336,22 @@ begin
   end if;
 
   insert into op (id, content, kind, refusal, amount_micro, shortfall_micro, available_micro, at)
-  select p_id[i], p_content[i], p_kind[i], j_refusal[i], r_amount[i], r_shortfall[i], r_available[i], now_
-  from generate_series(1, n) i where j_seq[i] is not null;
+  select p_id[op], p_content[op], p_kind[op], m.refusal, amounts[op], shortfalls[op], availables[op], now_
+  from unnest(movements) m;
   insert into journal (seq, at, op_id, kind, account, key, window_no, hold, refusal, amount_micro, hold_micro, shortfall_micro, posted_micro, held_micro, content, detail)
-  select j_seq[i], now_, p_id[i], p_kind[i], p_accounts[p_account[i]], j_key[i], j_no[i], p_holds[p_hold[i]], j_refusal[i],
-         j_moved[i], j_hold[i], j_short[i], j_posted[i], j_held[i], p_content[i], p_detail[i]::json
-  from generate_series(1, n) i where j_seq[i] is not null;
+  select seq, now_, p_id[op], p_kind[op], p_accounts[p_account[op]], key, window_no, p_holds[p_hold[op]], m.refusal,
+         amount_micro, hold_micro, shortfall_micro, posted_micro, held_micro, p_content[op], p_detail[op]::json
+  from unnest(movements) m;
   if any_moved then
     insert into posting (seq, at, account, amount_micro)
-    select j_seq[i], now_, case side when 1 then p_accounts[p_account[i]] when 2 then p_contra[i] else 'system:shortfall' end, amount
-    from generate_series(1, n) i, generate_series(1, 3) side,
-      lateral (select case side when 1 then j_moved[i] when 2 then j_short[i] - j_moved[i] else -j_short[i] end as amount) moved
-    where amount <> 0;
+    select seq, now_, case side when 1 then p_accounts[p_account[op]] when 2 then p_contra[op] else 'system:shortfall' end, moved
+    from unnest(movements) m, generate_series(1, 3) side,
+      lateral (select case side when 1 then amount_micro when 2 then shortfall_micro - amount_micro else -shortfall_micro end as moved) entry
+    where moved <> 0;
   end if;
   if e_hold is not null then
     perform refuse_early(u.hold, u.account, now_) from unnest(e_hold, e_account) u (hold, account);
   end if;
-
-  outcomes := r_outcome; amounts := r_amount; shortfalls := r_shortfall; availables := r_available;
 end $$;
 
 revoke all on function next_reset, refuse_early, open_accounts, apply from public;
