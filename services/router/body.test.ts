@@ -133,8 +133,8 @@ test('requests in one packet are answered in their order, as far as they are ans
   socket.on('close', () => resolve(heard))
   socket.setTimeout(3_000, () => socket.destroy())
   socket.write(packet)
-  const statuses = Array.from((await promise).matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)
+  const statuses = Array.from((await promise).matchAll(/HTTP\/1\.1 (\d+)/g), ([, status = '']) => status)
   // Bun ends a connection on which a request comes while another is under way.
   expect(statuses[0]).toBe('404')
-  expect(['404', '200', '401'].slice(0, statuses.length)).toEqual(statuses)
+  expect(statuses).toEqual(['404', '200', '401'].slice(0, statuses.length))
 })
