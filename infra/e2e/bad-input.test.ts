@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { Keypair } from '@solana/web3.js'
+import bs58 from 'bs58'
+import nacl from 'tweetnacl'
 import { type Credential, type ErrorAnswer, request } from './client/api.ts'
 import type { Gateway } from './client/gateway.ts'
 import { createKey, type SignedIn, signIn } from './client/sign-in.ts'
@@ -209,4 +211,130 @@ test('a browser from another origin changes nothing', async () => {
   expect((await post({ cookie: me.cookie })).status).toBe(403)
   expect((await post({ authorization: `Bearer ${key}`, origin: 'https://evil.example' })).status).toBe(403)
   expect((await request<{ data: unknown[] }>(gateway, me, 'GET', '/keys')).body.data).toHaveLength(before)
+})
+
+test('a body is JSON whatever it is called', async () => {
+  const types = [
+    'APPLICATION/JSON',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'application/octet-stream',
+    null,
+  ]
+  const { id } = await createKey(gateway, me.cookie)
+  const address = Keypair.generate().publicKey.toBase58()
+  for (const type of types) {
+    const send = async (method: string, path: string, body: string) => {
+      const answer = await fetch(gateway.router + path, {
+        method,
+        headers: { authorization: `Bearer ${key}`, ...(type && { 'content-type': type }) },
+        body: Buffer.from(body),
+      })
+      return { type, status: answer.status, body: (await answer.json()) as { name?: string } }
+    }
+    const name = `named in ${type}`
+    expect(await send('PATCH', `/keys/${id}`, JSON.stringify({ name }))).toMatchObject({
+      type,
+      status: 200,
+      body: { name },
+    })
+    expect(await send('POST', '/keys', JSON.stringify({ name }))).toMatchObject({ type, status: 200, body: { name } })
+    expect(await send('POST', '/billing/topup', '{"amount":"10"}')).toMatchObject({ type, status: 200 })
+    expect(await send('POST', '/auth/nonce', JSON.stringify({ address }))).toMatchObject({ type, status: 200 })
+    // No credits: the body was read.
+    expect(await send('POST', '/v1/chat/completions', JSON.stringify({ model, messages }))).toMatchObject({
+      status: 402,
+    })
+    expect(await send('PATCH', `/keys/${id}`, 'name=form')).toMatchObject({ type, status: 400 })
+  }
+})
+
+test('JSON that is odd: prototypes, NUL, half characters, numbers beyond exactness, fields written twice', async () => {
+  const bad = (path: string, body: string): Row => [400, 'bad_request', 'POST', path, body]
+  await expectRows(
+    () => me,
+    [
+      ...['{"__proto__":{"name":"x"}}', '{"constructor":{"prototype":{}}}', '{"toString":1}'].flatMap(body => [
+        bad('/keys', body),
+        bad('/billing/topup', body),
+        bad('/auth/nonce', body),
+      ]),
+      ...['a\\u0000b', '\\ud800', 'a\\r\\nX-Evil: 1'].flatMap(text => [
+        bad('/keys', `{"name":"${text}"}`),
+        bad('/keys', `{"models":["${text}"]}`),
+        bad('/billing/topup', `{"amount":"${text}"}`),
+        bad('/billing/verify', `{"reference":"${text}"}`),
+        bad('/auth/nonce', `{"address":"${text}"}`),
+      ]),
+      ...['1e999', '9007199254740993', '-1e-7'].map(number => bad('/keys', `{"spendCapMicro":${number}}`)),
+      bad('/keys', '{"expiresAt":1e308}'),
+      bad('/keys', '{"spendCapMicro":1,"spendCapMicro":"1"}'),
+      bad('/billing/topup', '{"amount":"10","amount":"0"}'),
+      bad('/billing/topup', `{"amount":"10","x":${'['.repeat(30_000)}${']'.repeat(30_000)}}`),
+    ],
+  )
+  const last = await request<{ name: string }>(gateway, me, 'POST', '/keys', '\ufeff{"name":"first","name":"last"}')
+  expect(last).toMatchObject({ status: 200, body: { name: 'last' } })
+})
+
+test('ids and filters that no database takes', async () => {
+  const odd = ['%00', '%', '%ff', '%ed%a0%80', '__proto__', 'constructor', '..%2fkeys', 'a%0d%0aX-Evil:%201']
+  const paths: [method: string, path: (id: string) => string][] = [
+    ['GET', id => `/v1/models/${id}`],
+    ['DELETE', id => `/keys/${id}`],
+    ['DELETE', id => `/auth/sessions/${id}`],
+    ['GET', id => `/billing/intents/${id}`],
+    ['POST', id => `/billing/intents/${id}/blockhash`],
+    ['GET', id => `/billing/transactions?before=${id}`],
+    ['GET', id => `/billing/usage?from=${id}`],
+  ]
+  for (const id of odd) {
+    for (const [method, path] of paths) {
+      const answer = await request<ErrorAnswer>(gateway, me, method, path(id))
+      expect([400, 404], `${method} ${path(id)}`).toContain(answer.status)
+      expect(answer.headers.get('x-evil')).toBeNull()
+    }
+  }
+  await expectRows(
+    () => me,
+    [
+      [400, 'bad_request', 'GET', '/billing/usage?model=%00'],
+      [400, 'bad_request', 'GET', '/billing/usage?key=a%00b'],
+      [400, 'bad_request', 'GET', '/billing/usage?__proto__=1'],
+    ],
+  )
+})
+
+test('line breaks in what a caller names reach no header and no line of a log', async () => {
+  const evil = 'a\r\nX-Evil: 1\u0000{"level":"fatal"}'
+  const answer = await request<ErrorAnswer>(gateway, { key }, 'POST', '/v1/chat/completions', {
+    model: evil,
+    messages,
+    metadata: { evil },
+    user: evil,
+  })
+  expect(answer).toMatchObject({ status: 404, body: { error: { code: 'not_found' } } })
+  expect(answer.headers.get('x-evil')).toBeNull()
+  for (const service of ['router-1', 'metering-proxy-1']) {
+    const lines = running.log(service).split('\n')
+    expect(lines.filter(line => line.startsWith('X-Evil') || line.startsWith('{"level":"fatal"}'))).toEqual([])
+  }
+})
+
+test('a sign-in gives a session of its own, whatever cookie the browser was given before', async () => {
+  const planted = `svc_session=${'A'.repeat(43)}`
+  const wallet = Keypair.generate()
+  const address = wallet.publicKey.toBase58()
+  const own = { headers: { origin: gateway.appOrigin, 'content-type': 'application/json', cookie: planted } }
+  const post = (path: string, body: object) =>
+    fetch(gateway.router + path, { method: 'POST', ...own, body: JSON.stringify(body) })
+  const { nonce, message } = (await (await post('/auth/nonce', { address })).json()) as Record<string, string>
+  const signature = bs58.encode(nacl.sign.detached(Buffer.from(message ?? ''), wallet.secretKey))
+  const answer = await post('/auth/verify', { address, nonce, signature })
+  expect(answer.status).toBe(200)
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+  expect(cookie).toMatch(/^svc_session=.{43,}$/)
+  expect(cookie).not.toBe(planted)
+  expect((await request(gateway, { cookie }, 'GET', '/auth/me')).status).toBe(200)
+  expect((await request(gateway, { cookie: planted }, 'GET', '/auth/me')).status).toBe(401)
 })

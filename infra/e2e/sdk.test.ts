@@ -29,29 +29,41 @@ const weatherSchema = {
 
 let upstream: Upstream
 let flaky: ReturnType<typeof flakyUpstream>
+let unsteady: ReturnType<typeof flakyUpstream>
 let running: RunningStack
 let gateway: Gateway
 let key: string
 let poorKey: string
 const folder = mkdtempSync(join(tmpdir(), 'tollgate-sdk-'))
 
-/** Answers every second request only: the first of each pair is a 500, as a provider in trouble gives. */
-function flakyUpstream(target: string) {
+/** Fails those requests, counted from 0, with a 500, as a provider in trouble gives. */
+function flakyUpstream(target: string, fails: (n: number) => boolean) {
   let count = 0
+  let served = 0
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: async request =>
-      count++ % 2 === 0
-        ? Response.json({ error: { message: 'try again' } }, { status: 500 })
-        : fetch(`${target}/chat/completions`, { method: 'POST', headers: request.headers, body: await request.text() }),
+    fetch: async request => {
+      const failing = fails(count++)
+      const init = { method: 'POST', headers: request.headers, body: await request.text() }
+      const answer = await fetch(`${target}/chat/completions`, init)
+      if (failing) return Response.json({ error: { message: 'try again' } }, { status: 500 })
+      served++
+      return answer
+    },
   })
-  return { url: `http://127.0.0.1:${server.port}/v1`, calls: () => count, stop: () => server.stop(true) }
+  return {
+    url: `http://127.0.0.1:${server.port}/v1`,
+    calls: () => count,
+    served: () => served,
+    stop: () => server.stop(true),
+  }
 }
 
 beforeAll(async () => {
   upstream = startUpstream()
-  flaky = flakyUpstream(upstream.url)
+  flaky = flakyUpstream(upstream.url, n => n % 2 === 0)
+  unsteady = flakyUpstream(upstream.url, n => [4, 7, 9].includes(n % 10))
   const model = (id: string, provider: string) => ({
     id,
     inMicro: 150_000,
@@ -65,8 +77,12 @@ beforeAll(async () => {
   writeFileSync(
     modelsFile,
     JSON.stringify({
-      providers: { steady: { kind: 'openai', baseUrl: upstream.url }, flaky: { kind: 'openai', baseUrl: flaky.url } },
-      models: [model('steady', 'steady'), model('flaky', 'flaky')],
+      providers: {
+        steady: { kind: 'openai', baseUrl: upstream.url },
+        flaky: { kind: 'openai', baseUrl: flaky.url },
+        unsteady: { kind: 'openai', baseUrl: unsteady.url },
+      },
+      models: [model('steady', 'steady'), model('flaky', 'flaky'), model('unsteady', 'unsteady')],
     }),
   )
   running = await stack({ env: { LIMITS, MODELS_FILE: modelsFile } })
@@ -82,6 +98,7 @@ afterAll(async () => {
   await running.stop()
   await upstream.stop()
   flaky.stop()
+  unsteady.stop()
   rmSync(folder, { recursive: true, force: true })
 }, 30_000)
 
@@ -170,7 +187,30 @@ test('the official openai SDK', async () => {
   const { cost_micro } = (retried as unknown as { usage_ext: { cost_micro: number } }).usage_ext
   expect(flaky.calls()).toBeGreaterThanOrEqual(2)
   expect(beforeRetry - (await settled())).toBe(cost_micro)
-  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['steady', 'flaky'])
+  expect((await client.models.list()).data.map(({ id }) => id)).toEqual(['steady', 'flaky', 'unsteady'])
+}, 60_000)
+
+test('200 clients that each try again twice, while three of ten answers of the provider fail: who got an answer pays for it', async () => {
+  const before = await settled()
+  const messages = [{ role: 'user' as const, content: 'hi' }]
+  const outcomes = await Promise.all(
+    Array.from({ length: 200 }, async () => {
+      const client = new OpenAI({ baseURL: `${gateway.router}/v1`, apiKey: key, maxRetries: 2 })
+      const asked = client.chat.completions.create({ model: 'unsteady', messages, max_tokens: 10 })
+      return Promise.resolve(asked).catch((error: unknown) => error)
+    }),
+  )
+  const answers = outcomes.filter(outcome => !(outcome instanceof Error))
+  const failures = outcomes.filter(outcome => outcome instanceof Error)
+  expect(failures.filter(error => !(error instanceof OpenAI.APIError && error.status === 502))).toEqual([])
+  expect(answers.length).toBeGreaterThan(150)
+  expect(unsteady.calls()).toBeGreaterThan(200)
+  const charged = answers.reduce<number>(
+    (sum, answer) => sum + (answer as { usage_ext: { cost_micro: number } }).usage_ext.cost_micro,
+    0,
+  )
+  expect(before - (await settled())).toBe(charged)
+  expect(unsteady.served()).toBe(answers.length)
 }, 60_000)
 
 test('the Vercel AI SDK', async () => {

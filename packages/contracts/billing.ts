@@ -141,12 +141,15 @@ export const UsageRow = Type.Object({
   costMicro: Type.Integer(),
 })
 export const UsageAnswer = Type.Object({ data: Type.Array(UsageRow) })
+/** Postgres takes no NUL in a text, not even to look for it. */
+const storable = '^[^\\u0000]*$'
+
 export const UsageQuery = Type.Object({
   /** First and last day, UTC; the last 30 days where not given. */
   from: Type.Optional(Day),
   to: Type.Optional(Day),
-  model: Type.Optional(Type.String({ maxLength: 200 })),
-  key: Type.Optional(Type.String({ maxLength: 80 })),
+  model: Type.Optional(Type.String({ maxLength: 200, pattern: storable })),
+  key: Type.Optional(Type.String({ maxLength: 80, pattern: storable })),
   format: Type.Optional(literals('json', 'csv')),
 })
 

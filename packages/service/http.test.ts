@@ -74,6 +74,22 @@ test('a bad body is 400, names the field and does not echo what was sent', async
   }
 })
 
+test('a body is JSON whatever it is called, or nothing at all', async () => {
+  const types = [
+    undefined,
+    'APPLICATION/JSON',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+  ]
+  for (const type of [...types, 'application/octet-stream', 'application/xml', 'garbage']) {
+    const echo = (text: string) =>
+      ask('/echo', { method: 'POST', headers: type ? { 'content-type': type } : {}, body: Buffer.from(text) })
+    expect(await (await echo('{"name":"n"}')).json(), type ?? 'none').toEqual({ name: 'n' })
+    expect(await error(echo('name=n'))).toMatchObject({ status: 400, code: 'bad_request' })
+  }
+})
+
 test('an unknown path is 404', async () => {
   expect(await error(ask('/nowhere'))).toMatchObject({ status: 404, code: 'not_found' })
 })

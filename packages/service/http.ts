@@ -24,6 +24,9 @@ export function serviceHttp({ service, secrets, log }: ServiceHttpOptions) {
       const identity = readIdentity(request.headers.get(IDENTITY_HEADER), service, secrets, Date.now())
       if (!identity) return new PublicError('unauthorized', 'this service answers through the router only').toResponse()
       identities.set(request, identity)
+      // Every body is JSON (interface.md, "Endpoints"), whatever it is called: Elysia would take `APPLICATION/JSON` for nothing,
+      // and read a form or bytes as an object without fields.
+      request.headers.set('content-type', 'application/json')
       return undefined
     })
     .onError({ as: 'global' }, ({ error, request }) =>

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { hashSession, newId, resolveSession } from '@tollgate/contracts'
+import { hashSession, NONCE_BUCKET, newId, resolveSession } from '@tollgate/contracts'
 import bs58 from 'bs58'
 import nacl from 'tweetnacl'
 import { APP_ORIGIN, type AuthUnderTest, cookieOf, newWallet, serveBalances, startAuth } from './auth.test-helpers.ts'
+import { NONCE_TTL_MS, openNonces } from './nonces.ts'
+import { secondWays, smallOrder } from './odd-points.test-helpers.ts'
 
 let auth: AuthUnderTest
 beforeAll(async () => {
@@ -66,12 +68,12 @@ test('a hundred parallel first sign-ins of one wallet make one user with one acc
   expect(await auth.sql(orphans)).toEqual([])
 }, 30_000)
 
-test('a hundred parallel verifies of one nonce open one session', async () => {
+test('a thousand parallel verifies of one nonce open one session', async () => {
   const wallet = newWallet()
   const attempt = await auth.signed(wallet)
-  const answers = await Promise.all(Array.from({ length: 100 }, () => auth.verify(attempt)))
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => auth.verify(attempt)))
   expect(answers.filter(answer => answer.status === 200)).toHaveLength(1)
-  expect(answers.filter(answer => answer.status === 401)).toHaveLength(99)
+  expect(answers.filter(answer => answer.status === 401)).toHaveLength(999)
   expect(await sessionsOf(wallet.address)).toBe(1)
 }, 30_000)
 
@@ -79,6 +81,20 @@ test('a replayed sign-in is refused', async () => {
   const attempt = await auth.signed(newWallet())
   expect((await auth.verify(attempt)).status).toBe(200)
   expect(await auth.verify(attempt)).toMatchObject(refused)
+})
+
+test('a nonce that is too old is refused, though its text is signed', async () => {
+  const bus = await auth.as('auth')
+  const fiveMinutesAgo = Date.now() - NONCE_TTL_MS
+  for (const [issuedAtMs, status] of [
+    [fiveMinutesAgo, 401],
+    [fiveMinutesAgo + 60_000, 200],
+  ] as const) {
+    const nonces = openNonces(bus.bucket(NONCE_BUCKET, NONCE_TTL_MS), 'localnet', () => issuedAtMs)
+    const { address, sign } = newWallet()
+    const { nonce, message } = await nonces.give({ address, origin: APP_ORIGIN })
+    expect(await auth.verify({ address, nonce, signature: sign(message) })).toMatchObject({ status })
+  }
 })
 
 test('a wrong signature uses its nonce up', async () => {
@@ -162,9 +178,8 @@ test('addresses that are no wallet’s are malformed, at both steps', async () =
     `${wallet.address.slice(0, -1)}а`,
     bs58.encode(new Uint8Array(31).fill(7)),
     bs58.encode(new Uint8Array(33).fill(7)),
-    // The System Program, and the point that one forged signature fits for every text.
-    '1'.repeat(32),
-    bs58.encode(new Uint8Array(32).fill(1, 0, 1)),
+    // The System Program is one of them, and so is the point that one forged signature fits for every text.
+    ...[...smallOrder, ...secondWays].map(point => bs58.encode(point)),
   ]
   for (const address of addresses) {
     expect(await auth.ask('POST', '/auth/nonce', { body: { address } })).toMatchObject(malformed)
@@ -204,6 +219,10 @@ test('signed bytes of the caller’s own making never stand for our text', async
     'evil.example wants you to sign in with your Solana account:',
     `evil.example wants you to sign in with your Solana account:\n${wallet.address}\n\n${message}`,
     `${message}\n`,
+    `${message}\r\n`,
+    message.replaceAll('\n', '\r\n'),
+    `${message}\0`,
+    message.replace(/Issued At: \d+/, 'Issued At: 1970'),
     ` ${message}`,
     message.replace('app.example', 'evil.example'),
     message.slice(0, -1),

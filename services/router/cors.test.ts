@@ -147,7 +147,13 @@ test('a preflight lets the listed origin send what the SDKs send', async () => {
   expect(world.backend.seen).toEqual([])
 })
 
-test('two Origin headers are none of ours, even where one is', async () => {
-  const request = `POST /auth/nonce HTTP/1.1\r\nHost: gate.example\r\nOrigin: ${APP_ORIGIN}\r\nOrigin: ${APP_ORIGIN}\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`
-  expect((await raw(world.router.port, request)).status).toBe(403)
+test('two Origin headers are none of ours, even where one is, and look-alikes in UTF-8 are none either', async () => {
+  const app = `Origin: ${APP_ORIGIN}\r\n`
+  const evil = 'Origin: https://evil.example\r\n'
+  const homograph = `Origin: ${APP_ORIGIN.replace('a', 'а')}\r\n`
+  for (const lines of [app + app, app + evil, evil + app, homograph, `${app}Origin:\r\n`, 'Origin:\r\n']) {
+    const request = `POST /auth/nonce HTTP/1.1\r\nHost: gate.example\r\n${lines}Content-Length: 2\r\nConnection: close\r\n\r\n{}`
+    expect({ lines, status: (await raw(world.router.port, request)).status }).toEqual({ lines, status: 403 })
+  }
+  expect(world.backend.seen).toEqual([])
 })

@@ -166,6 +166,13 @@ test('requests that two parsers could read differently are refused', async () =>
     `${head}X: a\r\n b\r\nContent-Length: 2\r\n\r\n{}`,
     `${head}X: a\0b\r\nContent-Length: 2\r\n\r\n{}`,
     `${head}Transfer-Encoding: chunked\r\n\r\nZZ\r\nhello\r\n0\r\n\r\n`,
+    `${head}Content-Length: 2, 2\r\n\r\n{}`,
+    `${head}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    `${head}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+    `${head}X: a\rb\r\nContent-Length: 2\r\n\r\n{}`,
+    `POST /auth/nonce HTTP/1.1\nHost: gate.example\nContent-Length: 2\n\n{}`,
+    `POST /auth/nonce HTTP/2.0\r\nHost: gate.example\r\nContent-Length: 2\r\n\r\n{}`,
+    `POST /auth/nonce\r\n\r\n`,
   ]
   for (const text of odd) {
     const answer = await raw(world.router.port, text)
@@ -176,6 +183,33 @@ test('requests that two parsers could read differently are refused', async () =>
     expect([400, 0, 501, 505], text).toContain(answer.status)
     expect(answer.body.match(/HTTP\/1\.1/g), text).toBeNull()
   }
+})
+
+test('methods are upper case, and HTTP/1.0 is answered like 1.1 and then closed', async () => {
+  for (const method of ['get', 'Get', 'gET']) {
+    const answer = await raw(world.router.port, `${method} /v1/models HTTP/1.1\r\nHost: gate.example\r\n\r\n`)
+    expect({ method, status: answer.status }).toEqual({ method, status: 0 })
+  }
+  expect(world.backend.seen).toEqual([])
+  const old = await raw(world.router.port, 'GET /v1/models HTTP/1.0\r\nHost: gate.example\r\n\r\n')
+  expect([old.status, old.headers.get('x-request-id')]).toEqual([200, expect.stringMatching(/^req_/)])
+})
+
+test('an id that is no text once it is decoded names nothing, and no line break in one becomes a header', async () => {
+  const { bearer } = world.key()
+  for (const id of ['%', '%f', '%zz', '%ff', '%ed%a0%80', '%c0%ae']) {
+    for (const path of [`/v1/models/${id}`, `/keys/${id}`, `/billing/intents/${id}`, `/auth/sessions/${id}?x=1`]) {
+      const method = /keys|sessions/.test(path) ? 'DELETE' : 'GET'
+      const head = `${method} ${path} HTTP/1.1\r\nHost: gate.example\r\nAuthorization: ${bearer}\r\n`
+      const answer = await raw(world.router.port, `${head}Connection: close\r\n\r\n`)
+      expect({ path, status: answer.status }).toEqual({ path, status: 404 })
+    }
+  }
+  expect(world.backend.seen).toEqual([])
+  world.backend.answer((_request, { path }) => Response.json({ error: { message: path, code: 'not_found' } }))
+  const split = await rawGet('/v1/models/a%0d%0aX-Evil:%201')
+  expect([split.status, split.headers.get('x-evil')]).toEqual([200, null])
+  expect(world.backend.seen.map(({ path }) => path)).toEqual(['/v1/models/a%0d%0aX-Evil:%201'])
 })
 
 test('two Authorization headers are no credential', async () => {

@@ -48,10 +48,23 @@ function documents(): [path: string, answer: () => Response][] {
   ]
 }
 
-/** A fragment is no part of a request, and would be lost on the way to the service. */
+/** A fragment is no part of a request, and would be lost on the way; a service reads an id that can't be decoded as null. */
 function known(call: Call): Call {
-  if (call.target.includes('#')) throw new PublicError('not_found', 'there is nothing at this path')
+  if (call.target.includes('#') || !isDecodable(call.target)) {
+    throw new PublicError('not_found', 'there is nothing at this path')
+  }
   return call
+}
+
+function isDecodable(target: string): boolean {
+  const [path = ''] = target.split('?', 1)
+  if (!path.includes('%')) return true
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** What may be called at each path, for OPTIONS. */

@@ -52,6 +52,37 @@ test('the 60th passes, the 61st is 429, and calls pass again as the window slide
   expect(performance.now() - startedAt).toBeWithin(windowMs, windowMs + 1_000)
 }, 30_000)
 
+test('bursts just before and just after the window’s edge, over 3 routers: no window ever holds a 61st call', async () => {
+  const [windowMs, count] = [1_500, 60]
+  await using world = await startWorld({ routers: 3, env: { LIMITS: `{"chat":{"windowMs":${windowMs}}}` } })
+  const { bearer } = world.key()
+  const sent: number[] = []
+  const answered: number[] = []
+  const burst = () =>
+    Promise.all(
+      Array.from({ length: 2 * count }, async (_, n) => {
+        const sentAt = performance.now()
+        const { status } = await chat(world.routers[n % 3], bearer)
+        if (status !== 200) return
+        sent.push(sentAt)
+        answered.push(performance.now())
+      }),
+    )
+  const startedAt = performance.now()
+  await burst()
+  expect(sent).toHaveLength(count)
+  for (const beforeEdgeMs of [100, 5, 1, -1, -5, -100]) {
+    await Bun.sleep(Math.max(0, startedAt + windowMs - beforeEdgeMs - performance.now()))
+    await burst()
+  }
+  expect(sent.length).toBeGreaterThan(count)
+  // A place is taken between a call's sending and its answer, so the n-th is not before the n-th sending nor after the n-th answer.
+  sent.sort((one, other) => one - other)
+  answered.sort((one, other) => one - other)
+  const spans = sent.slice(0, -count).map((sentAt, n) => (answered[n + count] ?? 0) - sentAt)
+  expect(Math.min(...spans)).toBeGreaterThanOrEqual(windowMs)
+}, 30_000)
+
 test('nats-server restarted in the middle of a flood: limits are back within a second, and no answer is unlisted', async () => {
   await using world = await startWorld({ routers: 2 })
   const flooder = world.key()
