@@ -35,18 +35,24 @@ const BEGIN_WITHOUT_MS = 15_000
  * Everything that can be refused is refused before the hold, and everything that fails before output costs nothing.
  */
 export async function complete(request: Request, body: Uint8Array, options: CompletionsOptions): Promise<Response> {
+  const begunAt = performance.now()
   const caller = accountOf(request)
   const chat = readChat(parseBody(body))
   const model = usableModel(options.catalogue, chat.model, { type: 'chat', allowed: caller.models })
   const worst = worstCase(chat, model)
+  const holdAt = performance.now()
   const charge = await options.holds.open(caller, worst, model)
+  options.telemetry.took('hold', holdAt)
   const limit = grantedLimit(worst, charge.grantedMicro, model)
   const life = options.lives.begin()
   const { telemetry, log } = options
   const admitted: Admitted = { chat, model, worst, charge, limit, life, telemetry, log }
   const task = chatTask(chat, model, worst)
   const opening = openUpstream({ requestId: caller.rid, model, task, limit, life: life.signal }, options)
-  return chat.stream ? stream(admitted, opening, { ...options, request }) : whole(admitted, opening, request)
+  if (chat.stream) return stream(admitted, opening, { ...options, request })
+  const answer = await whole(admitted, opening, request)
+  telemetry.took('whole', begunAt)
+  return answer
 }
 
 /** The answer as one body. A caller who leaves is not waited for: the provider's answer is, since it will be billed. */
@@ -56,10 +62,12 @@ async function whole(admitted: Admitted, opening: Promise<Opened>, request: Requ
     const meter = openMeter(admitted)
     meter.report(opened.answer?.reported ?? null)
     meter.hear(opened.answer?.text ?? '')
+    const endedAt = performance.now()
     const bill = await meter.bill({
       outcome: request.signal.aborted ? 'aborted' : 'completed',
       route: opened.route.name,
     })
+    admitted.telemetry.took('settle', endedAt)
     const usage_ext = usageExt(bill, admitted, opened.limit)
     return Response.json({ ...opened.answer?.body, usage: bill.shown, usage_ext })
   } catch (error) {

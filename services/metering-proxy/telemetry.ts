@@ -6,6 +6,8 @@ import type { FailureKind } from './providers/failure.ts'
 export interface Telemetry {
   /** A provider was asked; its answer began, or why it did not. */
   attempted(route: string, result: FailureKind | 'answered', seconds: number): void
+  /** A part of a request is done, which began at this time of `performance.now`. */
+  took(part: 'hold' | 'settle' | 'whole', since: number): void
   /** A request was charged. */
   charged(model: string, bill: { outcome: Outcome; estimated: boolean; costMicro: bigint }): void
 }
@@ -22,12 +24,20 @@ export function openTelemetry(metrics: Metrics, { lives, holds, settlements }: I
   metrics.reading('settlements_waiting', 'settlements that the ledger has not answered', () => settlements.waiting)
   const attempts = metrics.counter('upstream_attempts_total', 'requests to providers', ['route', 'result'])
   const seconds = metrics.seconds('upstream_begin_seconds', "time until a provider's answer begins", ['route'])
+  const parts = metrics.seconds(
+    'completion_seconds',
+    'the hold of a completion; the settlement and the whole of one that is answered as one body',
+    ['part'],
+  )
   const ended = metrics.counter('completions_charged_total', 'requests charged', ['model', 'outcome', 'usage'])
   const micro = metrics.counter('completions_charged_micro_total', 'micro-USD charged', ['model'])
   return {
     attempted(route, result, took) {
       attempts.inc({ route, result })
       if (result === 'answered') seconds.observe({ route }, took)
+    },
+    took(part, since) {
+      parts.observe({ part }, (performance.now() - since) / 1_000)
     },
     charged(model, { outcome, estimated, costMicro }) {
       ended.inc({ model, outcome, usage: estimated ? 'estimated' : 'reported' })

@@ -6,7 +6,7 @@ import type { Call, HandleParts } from './handle.ts'
 import { isAcceptableHost, pathStartOf } from './host.ts'
 import { routerHttp } from './http.ts'
 
-export interface EdgeOptions extends HandleParts {
+export interface EdgeOptions extends Omit<HandleParts, 'times'> {
   log: Log
   metrics: Metrics
   allowedHosts: ReadonlySet<string>
@@ -28,7 +28,10 @@ export interface Edge {
 export function createEdge(options: EdgeOptions): Edge {
   const { log, metrics, origins } = options
   const calls = new WeakMap<Request, Call>()
-  const http = routerHttp({ ...options, callOf: request => calls.get(request) ?? unknownCall() })
+  const limited = metrics.seconds('limit_seconds', 'wait for a place in a rate limit')
+  const forwarded = metrics.seconds('forward_seconds', "time until a service's answer begins")
+  const times = { limited: (s: number) => limited.observe(s), forwarded: (s: number) => forwarded.observe(s) }
+  const http = routerHttp({ ...options, times, callOf: request => calls.get(request) ?? unknownCall() })
   const answers = metrics.counter('http_answers_total', 'answers to callers', ['method', 'status'])
   const seconds = metrics.seconds('http_answer_seconds', 'time until an answer begins')
 

@@ -1,5 +1,4 @@
-import type { RequestId, Route } from '@tollgate/contracts'
-import { PublicError } from '@tollgate/contracts'
+import { type LimitName, PublicError, type RequestId, type Route } from '@tollgate/contracts'
 import { type IdentitySecrets, signIdentity } from '@tollgate/identity'
 import { takeBody } from './body.ts'
 import { type Caller, type Callers, limitTokenOf } from './callers.ts'
@@ -7,6 +6,7 @@ import { addressGroup, clientAddress } from './client-ip.ts'
 import { checkOrigin, type Origins } from './cors.ts'
 import { isByCookie, readCredential } from './credential.ts'
 import { type ForwardOptions, forward } from './forward.ts'
+import type { Decision } from './gate.ts'
 import { headersForService } from './headers.ts'
 import { checkJsonShape } from './json-shape.ts'
 import type { KeyUsage } from './key-usage.ts'
@@ -33,6 +33,13 @@ export interface HandleParts extends ForwardOptions {
   readonly identity: IdentitySecrets
   readonly origins: Origins
   readonly trustedProxies: number
+  readonly times: Times
+}
+
+/** What a call waits for here, in seconds. */
+export interface Times {
+  limited(seconds: number): void
+  forwarded(seconds: number): void
 }
 
 /**
@@ -46,17 +53,30 @@ export async function handle(call: Call, route: Route, parts: HandleParts): Prom
   const reading = takeBody(request, route)
   // Both are awaited below; a body that fails while the limit refuses is nobody's business.
   if (reading instanceof Promise) reading.catch(() => undefined)
-  const decision = route.limit ? await parts.gates[route.limit].take(limitToken(call, route, caller, parts)) : null
+  const decision = route.limit ? await takePlace(route.limit, limitToken(call, route, caller, parts), parts) : null
   if (decision && !decision.allowed) return rateLimited(decision)
 
   const body = await reading
   // Chat bodies are large and their own service reads them once, with care.
   if (body.kind === 'whole' && !route.streams) checkJsonShape(body.bytes)
   const headers = headersForService(request.headers, identityOf(call, route, caller, parts), call.id)
+  const forwardedAt = performance.now()
   const answer = await forward({ ...call, route, headers, body }, parts)
+  parts.times.forwarded(secondsSince(forwardedAt))
   if (caller) remember(call, route, caller, parts, answer)
   if (decision) addLimitHeaders(answer.headers, decision)
   return answer
+}
+
+async function takePlace(limit: LimitName, token: string, { gates, times }: HandleParts): Promise<Decision> {
+  const askedAt = performance.now()
+  const decision = await gates[limit].take(token)
+  times.limited(secondsSince(askedAt))
+  return decision
+}
+
+function secondsSince(at: number): number {
+  return (performance.now() - at) / 1_000
 }
 
 /** Who calls; null where nobody need be signed in. Throws 401 where somebody must. */

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { homeOf } from '@tollgate/postgres'
 import { eventually, freePort, startSpawned, tail } from '@tollgate/process'
 import type { Gateway } from '../../e2e/client/gateway.ts'
+import { aged } from '../aged.ts'
 import { readHistograms, type Scrape } from '../prometheus.ts'
 import { paces } from '../workload.ts'
 import { type Pace, simulatedModel } from './target.ts'
@@ -76,6 +77,7 @@ export async function startStack({ upstreamUrl, scale, env = {} }: StackOptions)
       everyMs: 50,
     })
     if (gateway === 'ended') throw new Error('it ended')
+    await aged(gateway.postgres)
     return {
       gateway,
       localDir,
