@@ -5,8 +5,7 @@ import type { Gateway } from './client/gateway.ts'
 import { topUp } from './client/pay.ts'
 import { createKey, signIn } from './client/sign-in.ts'
 import { balanceOf } from './client/spend.ts'
-import { moreRouters } from './more-routers.ts'
-import { eventually, type RunningStack, stack } from './stack.ts'
+import { anotherRouter, eventually, type RunningStack, stack } from './stack.ts'
 
 const LIMITS = JSON.stringify({ chat: { count: 100_000 } })
 const GATEWAYS = 3
@@ -20,15 +19,15 @@ interface Completion {
 
 let running: RunningStack
 let gateway: Gateway
-let more: Awaited<ReturnType<typeof moreRouters>>
+let more: Awaited<ReturnType<typeof anotherRouter>>[]
 
 beforeAll(async () => {
   running = await stack({ env: { LIMITS }, scale: { 'metering-proxy': GATEWAYS } })
   gateway = running.gateway
-  more = await moreRouters(running, GATEWAYS - 1)
+  more = await Promise.all(Array.from({ length: GATEWAYS - 1 }, (_, index) => anotherRouter(running, index + 2)))
 }, 120_000)
 afterAll(async () => {
-  for (const router of more) router.stop()
+  await Promise.all(more.map(router => router.stop()))
   await running.stop()
 })
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { startAnotherRouter } from '@tollgate/local'
 import { eventually, type StackOptions, startStack } from '@tollgate/testing'
 import type { Gateway } from './client/gateway.ts'
 
@@ -50,4 +51,9 @@ export async function stack(options: StackOptions = {}): Promise<RunningStack> {
     },
     stop: started.stop,
   }
+}
+
+/** Another router beside the stack's own; stop it before the stack. */
+export function anotherRouter({ gatewayFile, pidOf }: RunningStack, number: number) {
+  return startAnotherRouter(pidOf('router'), join(dirname(gatewayFile), 'logs', `router-${number}.log`))
 }
