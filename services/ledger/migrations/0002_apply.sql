@@ -104,6 +104,7 @@ begin
     d_shortfall[answered.i] := answered.shortfall_micro;
     d_available[answered.i] := answered.available_micro;
     if p_kind[answered.i] = 'hold' then
+      -- Only a hold that was never asked for need not be looked up.
       p_new[p_hold[answered.i]] := false;
     end if;
   end loop;
