@@ -138,3 +138,15 @@ test('requests in one packet are answered in their order, as far as they are ans
   expect(statuses[0]).toBe('404')
   expect(statuses).toEqual(['404', '200', '401'].slice(0, statuses.length))
 })
+
+test('a caller who leaves in the middle of his body is no failure of ours', async () => {
+  const heads = ['Content-Length: 9', `Content-Length: ${300 * 1024}`, 'Transfer-Encoding: chunked']
+  for (const path of ['/v1/chat/completions', '/keys']) {
+    for (const length of heads) {
+      const text = `POST ${path} HTTP/1.1\r\nHost: gate.example\r\nAuthorization: ${bearer}\r\n${length}\r\n\r\n3\r\n{"a\r\n`
+      await raw(world.router.port, text, { withinMs: 100 })
+    }
+  }
+  expect((await fetch(`${world.router.url}/readyz`)).status).toBe(200)
+  expect(world.router.output()).not.toContain('"level":"error"')
+})

@@ -41,7 +41,10 @@ export function takeBody(request: Request, { bodyMaxBytes }: Route): Promise<Bod
 async function readDeclared(request: Request): Promise<Body> {
   const late = deadline(WHOLE_WITHIN_MS)
   try {
-    return { kind: 'whole', bytes: await Promise.race([request.bytes(), late.promise]) }
+    const bytes = request.bytes().catch(cause => {
+      throw cutShort(cause)
+    })
+    return { kind: 'whole', bytes: await Promise.race([bytes, late.promise]) }
   } finally {
     late.clear()
   }
@@ -70,7 +73,10 @@ function streamCounted(request: Request, bodyMaxBytes: number): BodyStream {
   let broken: PublicError | null = null
 
   async function pull(controller: ReadableStreamDefaultController<Uint8Array>, onEnd: () => void): Promise<void> {
-    const chunk = await reader?.read()
+    const chunk = await reader?.read().catch(cause => {
+      broken = cutShort(cause)
+      throw broken
+    })
     if (!chunk || chunk.done) {
       onEnd()
       return controller.close()
@@ -99,6 +105,11 @@ function deadline(ms: number): { promise: Promise<never>; clear(): void } {
 
 function tooLarge(bodyMaxBytes: number): PublicError {
   return new PublicError('bad_request', `the body is larger than ${bodyMaxBytes} bytes`)
+}
+
+/** The caller is gone, or said more bytes than he sent: nobody reads the answer. */
+function cutShort(cause: unknown): PublicError {
+  return new PublicError('bad_request', 'the body ended before its length', { cause })
 }
 
 function tooSlow(): PublicError {

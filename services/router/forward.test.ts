@@ -184,6 +184,18 @@ test('what breaks before the answer is whole is a listed 503, and is not sent a 
   for (const replica of replicas) replica.stop()
 }, 20_000)
 
+test('what a service says that is no JSON stays inside, also where only its head is asked for', async () => {
+  const says = 'HTTP/1.1 500 Oops\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\noops'
+  const replica = await startHostileService(socket => socket.end(says))
+  await using own = await startWorld({ env: { LIMITS, METERING_PROXY_URLS: replica.url } })
+  const answer = await fetch(`${own.router.url}/v1/models`, { method: 'HEAD' })
+  expect({ status: answer.status, type: answer.headers.get('content-type')?.split(';')[0] }).toEqual({
+    status: 503,
+    type: 'application/json',
+  })
+  replica.stop()
+}, 20_000)
+
 test('a replica that refuses the connection is passed over, also for a body that flows; none left is 503', async () => {
   const nobody = `http://127.0.0.1:${freePort()}`
   const somebody = startBackend()

@@ -121,6 +121,8 @@ async function answerOf(upstream: Response, { request, aborting, finish }: Answe
   const headers = headersForCaller(upstream.headers)
   const { status } = upstream
   const length = headers.get('content-length')
+  if (status >= 400 && !headers.get('content-type')?.includes('json'))
+    throw new Error(`an answer ${status} without JSON`)
   if (request.method === 'HEAD') {
     aborting.abort()
     finish()
@@ -131,8 +133,6 @@ async function answerOf(upstream: Response, { request, aborting, finish }: Answe
     finish()
     return new Response(null, { status, headers })
   }
-  if (status >= 400 && !headers.get('content-type')?.includes('json'))
-    throw new Error(`an answer ${status} without JSON`)
   if (length !== null && Number(length) <= WHOLE_ANSWER_MAX_BYTES) {
     const bytes = await upstream.arrayBuffer()
     finish()
