@@ -7,6 +7,12 @@ import { randomInt } from 'node:crypto'
 const FIRST_PORT = 20_000
 const LAST_PORT = 32_000
 const MAX_TRIES = 200
+/**
+ * Until whoever was given a port listens on it, a listener on the same port of this address tells other processes that it is
+ * given. Where the address does not exist (macOS), chance has to do.
+ */
+const GUARD_ADDRESS = '127.0.0.2'
+const GUARDED_MS = 30_000
 
 /** True when a server could listen on the port of this loopback address now. */
 export function portIsFree(port: number, hostname = '127.0.0.1'): boolean {
@@ -18,12 +24,27 @@ export function portIsFree(port: number, hostname = '127.0.0.1'): boolean {
   }
 }
 
-/** A free port, with `adjacent` free ones after it. Random, so that stacks that start together don't meet. */
+/**
+ * A free port, with `adjacent` free ones after it, that no other call on this machine is given for half a minute: a test run starts
+ * hundreds of processes, some at the same time.
+ */
 export function freePort({ adjacent = 0 } = {}): number {
   for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
     const first = randomInt(FIRST_PORT, LAST_PORT - adjacent)
     const ports = Array.from({ length: adjacent + 1 }, (_, offset) => first + offset)
-    if (ports.every(port => portIsFree(port))) return first
+    if (ports.every(port => portIsFree(port)) && ports.every(guarded)) return first
   }
   throw new Error(`no free port between ${FIRST_PORT} and ${LAST_PORT}`)
+}
+
+/** False when another call was given the port just now. */
+function guarded(port: number): boolean {
+  try {
+    const guard = Bun.listen({ hostname: GUARD_ADDRESS, port, socket: { data() {} } })
+    guard.unref()
+    setTimeout(() => guard.stop(true), GUARDED_MS).unref()
+    return true
+  } catch (error) {
+    return !(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')
+  }
 }
