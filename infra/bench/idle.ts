@@ -22,6 +22,8 @@ const { values } = parseArgs({
   },
 })
 const CLIENTS = Number(values.clients)
+const ROUTERS = 2
+/** Over both routers. */
 const ATTACKERS = Number(values.attackers)
 const SECONDS = Number(values.seconds)
 /** Of each router. */
@@ -88,7 +90,7 @@ async function measure({ targets, stack }: Awaited<ReturnType<typeof startTollga
     const attackers = origins.map(origin => attack(flags, `${origin}${ATTACKED}`))
     // Until their connections are made.
     await Bun.sleep(5_000)
-    rows.push(await calls(`${CLIENTS} idle streams, ${ATTACKERS} ${name} at each router`, call))
+    rows.push(await calls(`${CLIENTS} idle streams, ${ATTACKERS} ${name}`, call))
     for (const attacker of attackers) attacker.kill()
     await Promise.all(attackers.map(({ exited }) => exited))
   }
@@ -129,7 +131,19 @@ async function calls(name: string, call: (index: number) => Promise<Response>): 
 
 /** The tool asks its sockets in a busy loop, half a core each: elsewhere its own machine would pay for that, so here it waits for the others. */
 function attack(flags: string[], url: string) {
-  const bounds = ['-c', String(ATTACKERS), '-r', String(ATTACKERS / 4), '-i', '3', '-l', '240', '-p', '5']
+  const connections = Math.ceil(ATTACKERS / ROUTERS)
+  const bounds = [
+    '-c',
+    String(connections),
+    '-r',
+    String(Math.ceil(connections / 4)),
+    '-i',
+    '3',
+    '-l',
+    '240',
+    '-p',
+    '5',
+  ]
   const command = ['nice', '-n', '19', attackTool ?? '', ...flags, ...bounds, '-u', url, '-v', '0']
   return Bun.spawn(command, { stdin: 'ignore', stdout: 'ignore', stderr: 'ignore' })
 }
