@@ -13,6 +13,8 @@ test('a port is given once, also to processes that ask at the same time', async 
   expect(new Set(ports).size).toBe(ports.length)
   const [port = 0] = ports
   expect(portIsFree(port)).toBe(true)
+  // Servers that we don't write listen on every address.
+  expect(portIsFree(port, '0.0.0.0')).toBe(true)
 })
 
 async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string> {

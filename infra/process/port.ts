@@ -8,10 +8,10 @@ const FIRST_PORT = 20_000
 const LAST_PORT = 32_000
 const MAX_TRIES = 200
 /**
- * Until whoever was given a port listens on it, a listener on the same port of this address tells other processes that it is
- * given. Where the address does not exist (macOS), chance has to do.
+ * Until whoever was given a port listens on it, a listener of this name, which is no file, tells other processes that it is given.
+ * Where such names don't exist (macOS), chance has to do.
  */
-const GUARD_ADDRESS = '127.0.0.2'
+const guardName = (port: number) => `\0tollgate-port-${port}`
 const GUARDED_MS = 30_000
 
 /** True when a server could listen on the port of this loopback address now. */
@@ -39,8 +39,9 @@ export function freePort({ adjacent = 0 } = {}): number {
 
 /** False when another call was given the port just now. */
 function guarded(port: number): boolean {
+  if (process.platform !== 'linux') return true
   try {
-    const guard = Bun.listen({ hostname: GUARD_ADDRESS, port, socket: { data() {} } })
+    const guard = Bun.listen({ unix: guardName(port), socket: { data() {} } })
     guard.unref()
     setTimeout(() => guard.stop(true), GUARDED_MS).unref()
     return true
