@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Type } from '@sinclair/typebox'
 
 /** What an id names, by its prefix. */
@@ -22,9 +21,19 @@ const TIME_BYTES = 6
  * the ledger's operations are named after requests, and ids in order cost its indexes a third less than random ones.
  */
 export function newId<K extends IdKind>(kind: K): Id<K> {
-  const bytes = randomBytes(ID_RANDOM_BYTES)
-  if (kind === 'request') bytes.writeUIntBE(Date.now(), 0, TIME_BYTES)
-  return `${idPrefixes[kind]}_${bytes.toString('hex')}`
+  if (kind === 'request') return `${idPrefixes[kind]}_${hexOfNow()}${randomHex(ID_RANDOM_BYTES - TIME_BYTES)}`
+  return `${idPrefixes[kind]}_${randomHex(ID_RANDOM_BYTES)}`
+}
+
+/** So many random bytes, in hexadecimal digits. */
+export function randomHex(bytes: number): string {
+  return crypto.getRandomValues(new Uint8Array(bytes)).toHex()
+}
+
+function hexOfNow(): string {
+  return Date.now()
+    .toString(16)
+    .padStart(2 * TIME_BYTES, '0')
 }
 
 /** The schema of an id of this kind. */

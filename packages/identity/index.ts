@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { StaticDecode } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Identity as IdentitySchema } from '@tollgate/contracts'
@@ -40,7 +40,7 @@ export function readIdentity(
 }
 
 function mac(payload: string, secret: string): Buffer {
-  return createHmac('sha256', secret).update(payload).digest()
+  return new Bun.CryptoHasher('sha256', secret).update(payload).digest()
 }
 
 function sameBytes(a: Buffer, b: Buffer): boolean {

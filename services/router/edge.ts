@@ -53,7 +53,7 @@ export function createEdge(options: EdgeOptions): Edge {
       id: newId('request'),
       request,
       target: request.url.slice(pathStart),
-      address: server.requestIP(request)?.address ?? '',
+      address: () => server.requestIP(request)?.address ?? '',
       lift: () => server.timeout(request, 0),
       lower: () => server.timeout(request, IDLE_TIMEOUT_S),
     }

@@ -19,7 +19,7 @@ export interface Call {
   /** Path and query. */
   readonly target: string
   /** Of the socket. */
-  readonly address: string
+  address(): string
   /** Lets the connection be quiet for as long as the request takes; `lower` ends that. */
   lift(): void
   lower(): void
@@ -108,7 +108,7 @@ function identityOf(call: Call, route: Route, caller: Caller | null, { identity 
 /** Whose calls are counted together: a user's over all his credentials, or an address's. */
 function limitToken(call: Call, route: Route, caller: Caller | null, parts: HandleParts): string {
   if (caller && route.limit && parts.limits[route.limit].per === 'user') return caller.limitToken
-  const address = clientAddress(call.address, call.request.headers.get('x-forwarded-for'), parts.trustedProxies)
+  const address = clientAddress(call.address(), call.request.headers.get('x-forwarded-for'), parts.trustedProxies)
   return limitTokenOf('ip', addressGroup(address))
 }
 

@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto'
-import { IDENTITY_HEADER, REQUEST_ID_HEADER, type RequestId } from '@tollgate/contracts'
+import { IDENTITY_HEADER, REQUEST_ID_HEADER, type RequestId, randomHex } from '@tollgate/contracts'
 
 /**
  * What a service hears of a caller's headers. Everything else stays at the edge: credentials (the identity says who calls),
@@ -67,8 +66,7 @@ export function headersForCaller(service: Headers): Headers {
 function passTraceOn(caller: Headers, headers: Headers): void {
   const traceparent = caller.get('traceparent')
   if (traceparent === null || !traceparentForm.test(traceparent)) {
-    const ids = randomBytes(24).toString('hex')
-    headers.set('traceparent', `00-${ids.slice(0, 32)}-${ids.slice(32)}-01`)
+    headers.set('traceparent', `00-${randomHex(16)}-${randomHex(8)}-01`)
     return
   }
   headers.set('traceparent', traceparent)
