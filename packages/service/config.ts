@@ -27,7 +27,7 @@ export { makeValidator, num, port, str }
 export const commonConfig = {
   PORT: port({
     default: 0,
-    desc: 'HTTP port of the service (health, metrics and, where it has them, its endpoints); 0 picks one',
+    desc: 'HTTP port of the service (health, metrics and, where it has them, its endpoints); a free one if unset',
   }),
   HOSTS: list({ default: ['127.0.0.1'], desc: 'addresses to listen on' }),
   NATS_URL: str({ default: 'nats://127.0.0.1:4222', desc: 'NATS server' }),

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, expect, setSystemTime, test } from 'bun:test'
 import {
   answers,
   type Behaviour,
@@ -10,7 +10,7 @@ import {
   streamFaults,
   streams,
 } from '@tollgate/upstream'
-import type { Route } from './catalogue.ts'
+import type { Model, Route } from './catalogue.ts'
 import { UpstreamFailure } from './providers/failure.ts'
 import { byOrderAndWeight, openRoutes } from './routes.ts'
 import { dataOf, type Rig, startRig } from './test/rig.ts'
@@ -32,6 +32,7 @@ const firsts: Record<string, Behaviour> = {
 }
 const sizes = { contextTokens: 1_000, maxOutputTokens: 900 }
 const limits: number[] = []
+let stumbles = 12
 const tooLong = (said: string): Behaviour => {
   return wire => {
     const limit = Number(JSON.parse(wire.body).max_tokens)
@@ -45,6 +46,10 @@ const alones: Record<string, [Behaviour, object]> = {
   'redirecting alone': [wire => answers(307, '', { location: `${second.url}/chat/completions` })(wire), {}],
   'busy alone': [answers(429, errorText('slow down'), { 'retry-after': '30' }), {}],
   'without credit alone': [answers(429, errorText('pay', 'insufficient_quota')), {}],
+  'stumbling alone': [
+    wire => (stumbles-- > 0 ? answers(500, errorText('oops')) : answers(200, completionText()))(wire),
+    {},
+  ],
   'full of context': [
     tooLong(
       'maximum context length is 1000 tokens. However, you requested 1600 (700 in the messages, 900 in the completion)',
@@ -175,23 +180,57 @@ test('lower orders come first, and weights share one order', () => {
   expect(share).toBeLessThan(0.8)
 })
 
+afterEach(() => {
+  setSystemTime()
+})
+
+const modelOf = (...routes: Route[]) => ({ routes }) as unknown as Model
+const roomy = (name: string) => ({ ...route(name, 0, 1), concurrency: 100 })
+const down = () => Promise.reject(new UpstreamFailure('failed', 'down'))
+
 test('a route rests after failing too often, not for requests that were wrong', async () => {
   const routes = openRoutes(Math.random)
-  const [good, bad] = [route('good', 0, 1), route('bad', 0, 1)]
-  let asked = 0
-  const tryWith = (at: Route, failure: UpstreamFailure) =>
-    routes
-      .attempt(at, async () => {
-        asked++
-        throw failure
-      })
-      .catch(error => error)
-  for (let count = 0; count < 50; count++) await tryWith(good, new UpstreamFailure('refused', 'wrong'))
-  for (let count = 0; count < 50; count++)
-    await tryWith(good, new UpstreamFailure('failed', 'left', { outcome: 'aborted' }))
-  expect(asked).toBe(100)
-  for (let count = 0; count < 50; count++) await tryWith(bad, new UpstreamFailure('failed', 'down'))
-  expect(asked).toBeLessThan(130)
-  expect(await tryWith(bad, new UpstreamFailure('failed', 'down'))).toMatchObject({ message: 'the route bad rests' })
-  expect(await routes.attempt(good, async () => 'fine')).toBe('fine')
+  const [good, bad] = [roomy('good'), roomy('bad')]
+  for (let count = 0; count < 50; count++) {
+    await routes.attempt(good, () => Promise.reject(new UpstreamFailure('refused', 'wrong'))).catch(() => undefined)
+    const left = new UpstreamFailure('failed', 'left', { outcome: 'aborted' })
+    await routes.attempt(good, () => Promise.reject(left)).catch(() => undefined)
+    await routes.attempt(bad, down).catch(() => undefined)
+  }
+  expect(routes.candidates(modelOf(bad, good))).toEqual([good])
+})
+
+test('a route that rested is tried by one request, and rests for the others until that has an answer', async () => {
+  const routes = openRoutes(Math.random)
+  const [good, bad] = [roomy('good'), roomy('bad')]
+  const names = () => routes.candidates(modelOf(bad, good)).map(({ name }) => name)
+  for (let count = 0; count < 50; count++) await routes.attempt(bad, down).catch(() => undefined)
+  setSystemTime(Date.now() + 6_000)
+  expect(names().sort()).toEqual(['bad', 'good'])
+  const trial = Promise.withResolvers<string>()
+  const tried = routes.attempt(bad, () => trial.promise)
+  expect(names()).toEqual(['good'])
+  trial.resolve('fine')
+  expect(await tried).toBe('fine')
+  expect(names().sort()).toEqual(['bad', 'good'])
+})
+
+test('where all routes rest they are asked all the same, also while one is being tried', async () => {
+  const routes = openRoutes(Math.random)
+  const only = roomy('only')
+  for (let count = 0; count < 50; count++) await routes.attempt(only, down).catch(() => undefined)
+  expect(routes.candidates(modelOf(only))).toEqual([only])
+  expect(await routes.attempt(only, async () => 'fine')).toBe('fine')
+  setSystemTime(Date.now() + 6_000)
+  const trial = Promise.withResolvers<string>()
+  const tried = routes.attempt(only, () => trial.promise)
+  expect(await routes.attempt(only, async () => 'also fine')).toBe('also fine')
+  trial.resolve('fine')
+  await tried
+})
+
+test('an only route that failed a dozen times answers the next request', async () => {
+  const statuses: number[] = []
+  for (let count = 0; count < 14; count++) statuses.push((await ask('stumbling alone')).status)
+  expect(statuses).toEqual([...Array.from({ length: 12 }, () => 502), 200, 200])
 })

@@ -1,11 +1,4 @@
-import {
-  BrokenCircuitError,
-  type CircuitBreakerPolicy,
-  CircuitState,
-  circuitBreaker,
-  handleWhen,
-  SamplingBreaker,
-} from 'cockatiel'
+import { type CircuitBreakerPolicy, CircuitState, circuitBreaker, handleWhen, SamplingBreaker } from 'cockatiel'
 import type { Model, Route } from './catalogue.ts'
 import { UpstreamFailure } from './providers/failure.ts'
 
@@ -18,16 +11,21 @@ const REST_MS = 5_000
 
 interface Health {
   readonly breaker: CircuitBreakerPolicy
+  /** ms since the epoch; then one request tries it. */
+  restsUntil: number
   inWork: number
 }
 
 /** The routes' health in this process: whom to ask, in which order. */
 export interface Routes {
-  /** The routes that have room now, best first. */
+  /**
+   * The routes that have room and don't rest, best first. Where all rest, they are asked all the same: a rest spares callers a
+   * route while another can answer them, and would turn a stumbling only route into a dead one.
+   */
   candidates(model: Model): Route[]
   /** Takes a place at a route until `leave` is called. */
   enter(route: Route): { leave(): void }
-  /** Runs an attempt and lets its outcome count. Throws what the attempt throws, or `failed` when the route rests. */
+  /** Runs an attempt and lets its outcome count, unless the route rests. Throws what the attempt throws. */
   attempt<T>(route: Route, run: () => Promise<T>): Promise<T>
 }
 
@@ -39,18 +37,21 @@ export function openRoutes(random: () => number): Routes {
   const healths = new WeakMap<Route, Health>()
 
   function healthOf(route: Route): Health {
-    let health = healths.get(route)
-    if (!health) {
-      health = { breaker: newBreaker(), inWork: 0 }
-      healths.set(route, health)
-    }
+    const known = healths.get(route)
+    if (known) return known
+    const health: Health = { breaker: newBreaker(), restsUntil: 0, inWork: 0 }
+    health.breaker.onBreak(() => {
+      health.restsUntil = Date.now() + REST_MS
+    })
+    healths.set(route, health)
     return health
   }
 
   return {
     candidates(model) {
       const withRoom = model.routes.filter(route => healthOf(route).inWork < route.concurrency)
-      return byOrderAndWeight(withRoom, random)
+      const awake = withRoom.filter(route => !isResting(healthOf(route)))
+      return byOrderAndWeight(awake.length > 0 ? awake : withRoom, random)
     },
     enter(route) {
       const health = healthOf(route)
@@ -63,21 +64,16 @@ export function openRoutes(random: () => number): Routes {
         },
       }
     },
-    async attempt(route, run) {
-      const { breaker } = healthOf(route)
-      // While a trial request is out the library would let others wait for its outcome, which can take minutes.
-      if (breaker.state === CircuitState.HalfOpen) throw resting(route)
-      try {
-        return await breaker.execute(run)
-      } catch (error) {
-        throw error instanceof BrokenCircuitError ? resting(route) : error
-      }
+    attempt(route, run) {
+      const health = healthOf(route)
+      return isResting(health) ? run() : health.breaker.execute(run)
     },
   }
 }
 
-function resting(route: Route): UpstreamFailure {
-  return new UpstreamFailure('failed', `the route ${route.name} rests`, { retryAfterSeconds: REST_MS / 1000 })
+/** Also while one request tries it: the library would let others wait for the outcome, which can take minutes. */
+function isResting({ breaker, restsUntil }: Health): boolean {
+  return breaker.state === CircuitState.HalfOpen || (breaker.state === CircuitState.Open && Date.now() < restsUntil)
 }
 
 /** Only what says something about the route counts against it: not a bad request, not a caller who left. */
