@@ -1,13 +1,13 @@
 /** `bun run bench`: Tollgate beside what users would pick instead, on this machine, in one run. */
-import { takeTurns } from '@tollgate/process'
 import { type BenchArgs, readArgs, USAGE } from './args.ts'
 import { runBench } from './bench.ts'
 import { profileTables } from './profiles.ts'
 import { asReport } from './report/report.ts'
 import { asText } from './report/table.ts'
+import { takeTurns } from './turns.ts'
 
 const args = readOrExplain(process.argv.slice(2))
-// As `npm start` does; here for everything that is compared, and for the load.
+// Everything that is compared, and the load.
 takeTurns()
 const report = await runBench(args, line => console.error(line))
 console.log(args.output === 'json' ? JSON.stringify(report, null, 2) : asReport(report, args.output))

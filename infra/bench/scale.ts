@@ -7,7 +7,9 @@ import { asMarkdown, asText } from './report/table.ts'
 import { measureGrowth } from './scale/growth.ts'
 import { measureReplicas } from './scale/replicas.ts'
 import { placeIn, startSimulatedUpstream } from './targets/peers.ts'
+import { takeTurns } from './turns.ts'
 
+takeTurns()
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },

@@ -10,6 +10,7 @@ import { judgeSoak, soakTables, type Window } from './steadiness.ts'
 import { placeIn, startSimulatedUpstream } from './targets/peers.ts'
 import type { Target } from './targets/target.ts'
 import { startTollgate } from './targets/tollgate.ts'
+import { takeTurns } from './turns.ts'
 import { bodyOf, paceOf } from './workload.ts'
 
 const SHARE_OF_PEAK = 0.7
@@ -18,6 +19,7 @@ const PEAK_SECONDS = 10
 const WINDOW_SECONDS = 10
 const MS = 1_000
 
+takeTurns()
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '8' },

@@ -1,5 +1,4 @@
 /** `npm start`: the whole gateway on one machine, supervised. */
-import { takeTurns } from '@tollgate/process'
 import { parseArgs } from './args.ts'
 import { onEndRequest } from './end-request.ts'
 import { folderOf } from './folder.ts'
@@ -22,7 +21,6 @@ async function main(): Promise<void> {
   const args = parseArgs(process.argv.slice(2), process.env)
   const folder = folderOf(process.env.LOCAL_DIR || '.local')
   const routerPort = readPort(process.env.PORT)
-  takeTurns()
   const stack = await startStack({ ...args, folder, routerPort, env: process.env, output })
 
   let ending = false

@@ -4,7 +4,8 @@ import { eventually } from './eventually.ts'
 
 test('a running process is known by its command line, an ended one is not', async () => {
   const child = Bun.spawn(['sleep', '30'])
-  expect(commandOf(child.pid)).toContain('sleep 30')
+  // For an instant it is still ours: spawned, and not yet another program.
+  await eventually(() => commandOf(child.pid)?.includes('sleep 30'))
   expect(descendantsOf(process.pid)).toContain(child.pid)
   child.kill('SIGKILL')
   await eventually(() => commandOf(child.pid) === undefined)

@@ -8,7 +8,7 @@ test.skipIf(process.platform !== 'linux' || !Bun.which('chrt'))(
   'what a process starts takes turns as it does',
   async () => {
     const program = `
-    const { takeTurns } = await import('${import.meta.dir}/scheduling.ts')
+    const { takeTurns } = await import('${import.meta.dir}/turns.ts')
     takeTurns()
     console.log((await Bun.file('/proc/self/stat').text()).trim())
     console.log(await new Response(Bun.spawn(['cat', '/proc/self/stat']).stdout).text())`
