@@ -81,6 +81,9 @@ beforeAll(async () => {
   ] as const
   rig = await startRig(Object.fromEntries([...two, ...one, refusing, full]), { LOG_LEVEL: 'silent' })
 }, 30_000)
+afterEach(() => {
+  setSystemTime()
+})
 afterAll(async () => {
   await rig?.stop()
   await Promise.all([first?.stop(), second?.stop()])
@@ -178,10 +181,6 @@ test('lower orders come first, and weights share one order', () => {
   const share = firsts.filter(names => names[0] === 'a').length / firsts.length
   expect(share).toBeGreaterThan(0.7)
   expect(share).toBeLessThan(0.8)
-})
-
-afterEach(() => {
-  setSystemTime()
 })
 
 const modelOf = (...routes: Route[]) => ({ routes }) as unknown as Model

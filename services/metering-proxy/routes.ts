@@ -30,7 +30,7 @@ export interface Routes {
 }
 
 /**
- * Health is each process's own: a replica learns of a dead provider from five requests of its own, which is cheaper than
+ * Health is each process's own: a replica learns of a dead provider from ten requests of its own, which is cheaper than
  * asking the others before every request. `random` is in [0, 1).
  */
 export function openRoutes(random: () => number): Routes {
