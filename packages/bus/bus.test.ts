@@ -63,7 +63,7 @@ test('questions of one turn travel as one message, and each gets its own answer'
   const answers = await Promise.allSettled(
     Array.from({ length: 300 }, (_, n) => asker.call(resolveKey, { keyHash: hash(n) })),
   )
-  expect(sizes).toEqual([256, 44])
+  expect(sizes).toEqual([128, 128, 44])
   expect(answers.filter(answer => answer.status === 'rejected')).toHaveLength(1)
   expect(answers[3]).toMatchObject({ value: { status: 'active', account } })
   expect(answers[4]).toMatchObject({ value: { status: 'unknown' } })

@@ -4,8 +4,11 @@ import { codecOf, fromBytes, toBytes } from './codec.ts'
 import { BusFault, faultKindOf } from './faults.ts'
 import type { Requester } from './requester.ts'
 
-/** Questions in one message at most: what the ledger decides in one statement. */
-const BATCH_MAX = 256
+/**
+ * Questions in one message at most. They are answered together: were they all in one, everybody would wait for everybody's
+ * answer, ask again at the same moment, and leave the answerer idle in between.
+ */
+const MESSAGE_MAX = 128
 
 interface Waiting<A extends Ask> {
   wire: unknown
@@ -23,8 +26,8 @@ export function coalescer<A extends Ask>(requester: Requester, ask: A, options: 
   function flush(subject: string): void {
     const batch = waiting.get(subject) ?? []
     waiting.delete(subject)
-    for (let start = 0; start < batch.length; start += BATCH_MAX) {
-      void send(requester, ask, subject, batch.slice(start, start + BATCH_MAX), options)
+    for (let start = 0; start < batch.length; start += MESSAGE_MAX) {
+      void send(requester, ask, subject, batch.slice(start, start + MESSAGE_MAX), options)
     }
   }
 

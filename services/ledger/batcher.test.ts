@@ -41,6 +41,20 @@ test('what arrives while a batch is under way is the next batch, in its order, u
   expect(outcomes.map(({ amountMicro }) => amountMicro)).toEqual(asked.map(amountOf))
 })
 
+test('free lanes divide what waits, and leave a small batch whole', async () => {
+  const sizesOf = async (operations: number) => {
+    const { batches, apply } = recorder()
+    const slowly = (batch: readonly Prepared[]) => Bun.sleep(1).then(() => apply(batch))
+    const batcher = createBatcher({ apply: slowly, lanes: 2 })
+    await Promise.all(Array.from({ length: operations }, () => batcher.submit(hold(account, 1n))))
+    return batches.map(batch => batch.length)
+  }
+  expect(await sizesOf(100)).toEqual([100])
+  expect(await sizesOf(200)).toEqual([128, 72])
+  expect(await sizesOf(300)).toEqual([150, 150])
+  expect(await sizesOf(600)).toEqual([256, 256, 88])
+})
+
 test('the same question asked twice is decided once; another one under its id comes after it', async () => {
   const { batches, apply } = recorder()
   const batcher = createBatcher({ apply })

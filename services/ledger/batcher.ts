@@ -4,6 +4,8 @@ import { type Operation, type Outcome, type Prepared, prepare } from './operatio
 
 /** Operations in one statement at most. Beyond this a batch takes longer without doing more per second. */
 export const BATCH_MAX = 256
+/** What a lane takes though others are free: a batch itself costs Postgres as much as a dozen operations. */
+const SHARE_MIN = 128
 /** Waiting operations at most, some seconds of full load: more would be given up by their callers before their turn. */
 const WAITING_MAX = 20_000
 /** Below the 5 s that callers wait: later nobody listens, and they ask again with the same id. */
@@ -42,7 +44,9 @@ export function createBatcher({ apply, lanes = 1, onFault }: BatcherOptions): Ba
   const waiting: Waiting[] = []
   /** By id: what waits or is under way. */
   const known = new Map<string, Waiting>()
+  /** Lanes that have begun, and those of them that wait for a batch. */
   let busy = 0
+  let working = 0
   let underWay = 0
   let idle: PromiseWithResolvers<void> | undefined
 
@@ -66,11 +70,18 @@ export function createBatcher({ apply, lanes = 1, onFault }: BatcherOptions): Ba
     return item.promise
   }
 
+  /** Free lanes divide what waits: while Postgres decides one part, the other is answered, and asks again. */
+  function share(): number {
+    return Math.min(BATCH_MAX, Math.max(SHARE_MIN, Math.ceil(waiting.length / (lanes - working))))
+  }
+
   /** Works until nothing waits. */
   async function lane(): Promise<void> {
-    for (let batch = waiting.splice(0, BATCH_MAX); batch.length > 0; batch = waiting.splice(0, BATCH_MAX)) {
+    for (let batch = waiting.splice(0, share()); batch.length > 0; batch = waiting.splice(0, share())) {
       underWay += batch.length
+      working++
       await settle(batch)
+      working--
       underWay -= batch.length
     }
     busy--

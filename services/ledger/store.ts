@@ -14,14 +14,12 @@ export interface StoreOptions {
   reads: Database
 }
 
-/** The parameters come as text, so that the driver passes them as they are. */
+/** The function says what its parameters are, and the driver passes an array that Postgres could have written as it is. */
 const APPLY = `
-  select outcomes::text, amounts::text, shortfalls::text, availables::text from ledger.apply(
-    $1::text::text[], $2::text::text[], $3::text::boolean[], $4::text::text[], $5::text::ledger.kind[], $6::text::uuid[],
-    $7::text::int[], $8::text::int[], $9::text::text[], $10::text::bigint[], $11::text::bigint[], $12::text::bigint[],
-    $13::text::ledger.cap_window[], $14::text::text[], $15::text::text[])`
+  select outcomes::text, amounts::text, shortfalls::text, availables::text
+  from ledger.apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
-const OPEN = 'select ledger.open_accounts($1::text::text[], $2::text::text[], $3::text::text[])'
+const OPEN = 'select ledger.open_accounts($1, $2, $3)'
 /** An account or a key is used for the first time. */
 const NOT_OPEN = 'LG001'
 type Answers = Record<'outcomes' | 'amounts' | 'shortfalls' | 'availables', string>
