@@ -78,6 +78,16 @@ test('while JetStream does not answer, calls do not wait for it each on their ow
   expect(state.asked).toBe(2)
 })
 
+test('once the limit has its stream again, JetStream is asked at once', async () => {
+  const { gate, state } = gateOver(n => (n === 0 ? unknown : taken))
+  await gate.take('me')
+  await gate.take('another')
+  expect(state.asked).toBe(1)
+  await gate.ensure()
+  await gate.take('a third')
+  expect(state.asked).toBe(2)
+})
+
 test('sign-in does not go on without its limit', async () => {
   const { gate, state } = gateOver(() => taken, defaultLimits.nonce)
   state.connected = false

@@ -120,7 +120,11 @@ export function createGate({ limit, limiter, isConnected, nowMs = () => performa
   }
 
   return {
-    ensure: () => limiter.ensure(),
+    async ensure() {
+      await limiter.ensure()
+      // JetStream has just answered.
+      askAgainAt = -Infinity
+    },
     async take(token) {
       const known = knownOf(token)
       for (;;) {
