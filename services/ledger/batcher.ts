@@ -44,7 +44,7 @@ export function createBatcher({ apply, lanes = 1, onFault }: BatcherOptions): Ba
   const waiting: Waiting[] = []
   /** By id: what waits or is under way. */
   const known = new Map<string, Waiting>()
-  /** Lanes that have begun, and those of them that wait for a batch. */
+  /** Lanes that have begun, and those of them whose batch is under way. */
   let busy = 0
   let working = 0
   let underWay = 0
