@@ -3,32 +3,51 @@ import { type AccountId, ledger, newId } from '@tollgate/contracts'
 import { session } from '@tollgate/db/session'
 import { type Stack, stack } from '../../../services/ledger/test/stack.ts'
 import { aged } from '../aged.ts'
+import { median } from '../figures.ts'
 import { durablePostgres } from './durable.ts'
-import { drive } from './load.ts'
+import { drive, type Measured } from './load.ts'
 
 /**
  * `bun run bench:ledger [seconds]`: hold + settle pairs through NATS, at several numbers in flight, spread over accounts and
- * on one hot account; beside the same through a ledger that is written with one transaction per operation. Everything on
- * this machine: load, nats-server, ledger and a Postgres that flushes every commit.
+ * on one hot account, in turns, as medians; beside the same through a ledger that is written with one transaction per operation.
+ * Everything on this machine: load, nats-server, ledger and a Postgres that flushes every commit.
  */
 const SECONDS = Number(process.argv[2] ?? 5)
 const IN_FLIGHT = [1, 16, 64, 256]
 const SPREAD = 1_000
+const ROUNDS = 3
+const WARM_UP_IN_FLIGHT = 64
 const FUNDS_MICRO = 1_000_000_000_000n
 
-async function measure(on: Stack, name: string, accounts: AccountId[], levels: readonly number[]): Promise<void> {
-  for (const inFlight of levels) {
-    const measured = await drive({ bus: on.proxy, accounts, inFlight, seconds: SECONDS })
-    const cells = [
-      name.padEnd(26),
-      String(inFlight).padStart(5),
-      measured.pairsPerSecond.toFixed(0).padStart(9),
-      ...[measured.holdP50Ms, measured.holdP99Ms, measured.settleP50Ms, measured.settleP99Ms].map(ms =>
-        ms.toFixed(2).padStart(8),
-      ),
-    ]
-    console.log(cells.join(' '))
+type Accounts = Readonly<Record<string, readonly AccountId[]>>
+
+/** Each round measures all, every second one backwards, so that an hour in which the machine is slower is slower for all. */
+async function measure(on: Stack, variant: string, loads: Accounts, levels: readonly number[]): Promise<void> {
+  // Until its code is compiled; a lone operation would else be measured before it is.
+  for (const accounts of Object.values(loads)) {
+    await drive({ bus: on.proxy, accounts, inFlight: WARM_UP_IN_FLIGHT, seconds: SECONDS })
   }
+  for (const inFlight of levels) {
+    const measured = new Map<string, Measured[]>(Object.keys(loads).map(name => [name, []]))
+    for (let round = 0; round < ROUNDS; round++) {
+      const turns = Object.entries(loads)
+      for (const [name, accounts] of round % 2 ? turns.reverse() : turns) {
+        measured.get(name)?.push(await drive({ bus: on.proxy, accounts, inFlight, seconds: SECONDS }))
+      }
+    }
+    for (const [name, rounds] of measured) print(`${variant}, ${name}`, inFlight, rounds)
+  }
+}
+
+function print(name: string, inFlight: number, rounds: readonly Measured[]): void {
+  const of = (figure: keyof Measured) => median(rounds.map(round => round[figure]))
+  const cells = [
+    name.padEnd(26),
+    String(inFlight).padStart(5),
+    of('pairsPerSecond').toFixed(0).padStart(9),
+    ...(['holdP50Ms', 'holdP99Ms', 'settleP50Ms', 'settleP99Ms'] as const).map(ms => of(ms).toFixed(2).padStart(8)),
+  ]
+  console.log(cells.join(' '))
 }
 
 async function fund(on: Stack, accounts: readonly AccountId[]): Promise<void> {
@@ -44,13 +63,13 @@ await aged(database.adminUrl)
 const on = await stack({ database })
 const spread = Array.from({ length: SPREAD }, () => newId('account'))
 const hot = [newId('account')]
+const loads = { '1,000 accounts': spread, 'one hot account': hot }
 
 console.log('                           in fl.  pairs/s  hold p50      p99 settle p50   p99   (ms)')
 const service = on.start()
 await on.answering()
 await fund(on, [...spread, ...hot])
-await measure(on, 'batched, 1,000 accounts', spread, IN_FLIGHT)
-await measure(on, 'batched, one hot account', hot, IN_FLIGHT)
+await measure(on, 'batched', loads, IN_FLIGHT)
 const crashed = performance.now()
 await database.crash()
 await on.funded(1n)
@@ -76,7 +95,6 @@ await session(database.adminUrl, run =>
 )
 on.start(join(import.meta.dir, 'plain.ts'))
 await on.answering()
-await measure(on, 'plain, 1,000 accounts', spread, [64, 256])
-await measure(on, 'plain, one hot account', hot, [64, 256])
+await measure(on, 'plain', loads, [64, 256])
 await on.stop()
 process.exit(broken.length === 0 ? 0 : 1)
